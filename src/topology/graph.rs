@@ -1,0 +1,235 @@
+//! The graph of a run: built and validated with petgraph, then compressed for the hot loop.
+
+use std::borrow::Cow;
+
+use petgraph::graph::UnGraph;
+use petgraph::unionfind::UnionFind;
+use thiserror::Error;
+
+use crate::units::PeerId;
+
+/// What a link may say of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Least latency in seconds, in place of the scenario's.
+    pub latency: Option<f64>,
+}
+
+/// Why a graph cannot be used.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum TopologyError {
+    /// There is nobody in it.
+    #[error("a topology needs at least one peer")]
+    Empty,
+    /// More peers or links than 32 bits can number.
+    #[error("{what} is more than the {limit} that a topology can hold")]
+    TooLarge {
+        /// What there is too much of, with its number.
+        what: String,
+        /// The most there can be.
+        limit: u32,
+    },
+    /// A link from a peer to itself.
+    #[error("peer {0} is linked to itself")]
+    SelfLoop(String),
+    /// Two links between the same peers.
+    #[error("peers {0} and {1} are linked twice")]
+    DoubleLink(String, String),
+    /// Not all peers can reach each other.
+    #[error("the graph is not connected: it has {count} components: {listed}")]
+    Disconnected {
+        /// How many components there are.
+        count: usize,
+        /// Their peers, shortened where they are many.
+        listed: String,
+    },
+    /// A random generator found no acceptable graph within its bound.
+    #[error("no connected graph in {attempts} attempts: {advice}")]
+    NoConnectedGraph {
+        /// How many were tried.
+        attempts: u32,
+        /// What to change.
+        advice: String,
+    },
+    /// A parameter that no graph of the family has.
+    #[error("{field}: {message}")]
+    Parameter {
+        /// The parameter, as it is written in a scenario.
+        field: &'static str,
+        /// What is wrong with it and what was expected.
+        message: String,
+    },
+}
+
+/// An undirected simple graph over peers `0..n`, as compressed rows: the neighbours of a peer are
+/// one sorted slice.
+///
+/// Memory: 4 bytes per peer and 4 per end of a link, 12 where links carry latencies of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    offsets: Vec<u32>,
+    neighbours: Vec<PeerId>,
+    latencies: Option<Vec<Option<f64>>>,
+    names: Option<Vec<String>>,
+}
+
+impl Topology {
+    /// Compresses a petgraph graph. Node order is peer order.
+    ///
+    /// # Errors
+    /// An empty graph, a self-loop, a double link.
+    pub fn new(
+        graph: &UnGraph<(), Link>,
+        names: Option<Vec<String>>,
+    ) -> Result<Self, TopologyError> {
+        let n = graph.node_count();
+        if n == 0 {
+            return Err(TopologyError::Empty);
+        }
+        for (count, what) in [(n, "peers"), (2 * graph.edge_count(), "ends of links")] {
+            if u32::try_from(count).is_err() {
+                return Err(TopologyError::TooLarge {
+                    what: format!("{count} {what}"),
+                    limit: u32::MAX,
+                });
+            }
+        }
+        debug_assert!(names.as_ref().is_none_or(|names| names.len() == n));
+
+        let mut offsets = vec![0_u32; n + 1];
+        for edge in graph.raw_edges() {
+            offsets[edge.source().index() + 1] += 1;
+            offsets[edge.target().index() + 1] += 1;
+        }
+        for i in 0..n {
+            offsets[i + 1] += offsets[i];
+        }
+        let mut next = offsets.clone();
+        let mut rows = vec![(PeerId(0), None); 2 * graph.edge_count()];
+        for edge in graph.raw_edges() {
+            let (a, b) = (edge.source().index(), edge.target().index());
+            for (from, to) in [(a, b), (b, a)] {
+                rows[next[from] as usize] = (PeerId::new(to), edge.weight.latency);
+                next[from] += 1;
+            }
+        }
+        let own_latencies = rows.iter().any(|(_, latency)| latency.is_some());
+        let mut topology = Self { offsets, neighbours: Vec::new(), latencies: None, names };
+        for i in 0..n {
+            let row = &mut rows[topology.offsets[i] as usize..topology.offsets[i + 1] as usize];
+            row.sort_by_key(|&(peer, _)| peer);
+            let name = |peer: PeerId| topology.name(peer).into_owned();
+            if row.iter().any(|&(peer, _)| peer.index() == i) {
+                return Err(TopologyError::SelfLoop(name(PeerId::new(i))));
+            }
+            if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                return Err(TopologyError::DoubleLink(name(PeerId::new(i)), name(pair[0].0)));
+            }
+        }
+        topology.neighbours = rows.iter().map(|&(peer, _)| peer).collect();
+        if own_latencies {
+            topology.latencies = Some(rows.iter().map(|&(_, latency)| latency).collect());
+        }
+        Ok(topology)
+    }
+
+    /// Number of peers.
+    pub fn peers(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        self.neighbours.len() / 2
+    }
+
+    /// The neighbours of a peer, in ascending order.
+    pub fn neighbours(&self, peer: PeerId) -> &[PeerId] {
+        &self.neighbours[self.row(peer)]
+    }
+
+    /// How many neighbours a peer has.
+    pub fn degree(&self, peer: PeerId) -> usize {
+        self.row(peer).len()
+    }
+
+    /// The positions of a peer's outgoing directed links in arrays with one entry per link end,
+    /// in the order of [`neighbours`](Self::neighbours).
+    pub fn row(&self, peer: PeerId) -> std::ops::Range<usize> {
+        self.offsets[peer.index()] as usize..self.offsets[peer.index() + 1] as usize
+    }
+
+    /// The least latency that the directed link at `position` (see [`row`](Self::row)) states for
+    /// itself, in seconds.
+    pub fn link_latency(&self, position: usize) -> Option<f64> {
+        self.latencies.as_ref().and_then(|latencies| latencies[position])
+    }
+
+    /// The name of a peer: the file's, or its number.
+    pub fn name(&self, peer: PeerId) -> Cow<'_, str> {
+        match &self.names {
+            Some(names) => Cow::Borrowed(&names[peer.index()]),
+            None => Cow::Owned(peer.to_string()),
+        }
+    }
+
+    /// Every peer, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = PeerId> + use<> {
+        (0..self.offsets.len() as u32 - 1).map(PeerId)
+    }
+
+    /// Every link once, its lower end first, in order.
+    pub fn edges(&self) -> impl Iterator<Item = (PeerId, PeerId)> + '_ {
+        self.ids().flat_map(move |a| {
+            self.neighbours(a).iter().filter(move |&&b| a < b).map(move |&b| (a, b))
+        })
+    }
+
+    /// The connected components, each sorted, in the order of their first peers.
+    pub fn components(&self) -> Vec<Vec<PeerId>> {
+        let mut sets = UnionFind::<u32>::new(self.peers());
+        for (a, b) in self.edges() {
+            sets.union(a.0, b.0);
+        }
+        let mut position = vec![usize::MAX; self.peers()];
+        let mut components: Vec<Vec<PeerId>> = Vec::new();
+        for peer in self.ids() {
+            let root = sets.find_mut(peer.0) as usize;
+            if position[root] == usize::MAX {
+                position[root] = components.len();
+                components.push(Vec::new());
+            }
+            components[position[root]].push(peer);
+        }
+        components
+    }
+
+    /// Refuses a graph in which some peers cannot reach others, naming the components.
+    ///
+    /// # Errors
+    /// [`TopologyError::Disconnected`].
+    pub fn require_connected(&self) -> Result<(), TopologyError> {
+        let components = self.components();
+        if components.len() == 1 {
+            return Ok(());
+        }
+        const SHOWN: usize = 4;
+        const PEERS: usize = 6;
+        let mut listed: Vec<String> = components
+            .iter()
+            .take(SHOWN)
+            .map(|component| {
+                let mut names: Vec<_> =
+                    component.iter().take(PEERS).map(|&peer| self.name(peer)).collect();
+                if component.len() > PEERS {
+                    names.push(format!("… {} in all", component.len()).into());
+                }
+                format!("{{{}}}", names.join(", "))
+            })
+            .collect();
+        if components.len() > SHOWN {
+            listed.push("…".to_string());
+        }
+        Err(TopologyError::Disconnected { count: components.len(), listed: listed.join(" ") })
+    }
+}
