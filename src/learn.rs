@@ -1,0 +1,16 @@
+//! Losses, their derivatives over a peer's samples, and the solvers: pure functions of numbers.
+
+mod central;
+mod cholesky;
+mod chord_newton;
+mod conjugate_gradients;
+mod loss;
+mod objective;
+mod vector;
+
+pub use central::{Central, CentralError, central_optimum};
+pub use cholesky::{NotPositiveDefinite, Packed};
+pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
+pub use loss::Loss;
+pub use objective::{Objective, Samples};
+pub use vector::{axpy, distance, dot, norm};

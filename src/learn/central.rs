@@ -1,0 +1,195 @@
+//! The optimum that the peers should reach, found by one solver that sees all the data.
+
+use thiserror::Error;
+
+use super::cholesky::Packed;
+use super::chord_newton::DENSE_LIMIT;
+use super::conjugate_gradients::conjugate_gradients;
+use super::objective::Objective;
+use super::vector::{axpy, dot, norm};
+
+/// No optimum was found.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+#[error(
+    "the central problem was not solved: gradient norm {gradient} after {iterations} Newton steps"
+)]
+pub struct CentralError {
+    /// Norm of the gradient where it gave up.
+    pub gradient: f64,
+    /// Newton steps taken.
+    pub iterations: usize,
+}
+
+/// The optimum of the pooled problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Central {
+    /// w*.
+    pub w: Vec<f64>,
+    /// Σ_i F_i(w*) + (ridge/2)|w*|².
+    pub value: f64,
+    /// Norm of the gradient at w*: |w − w*| ≤ gradient / ridge.
+    pub gradient: f64,
+}
+
+/// min_w Σ_i F_i(w) + (ridge/2)|w|² by Newton's method with a line search on the value.
+///
+/// Independent of what the peers run: exact Hessians every step (conjugate gradients to 1e-14
+/// above [`DENSE_LIMIT`] dimensions) and a line search on function values.
+///
+/// # Errors
+/// When the gradient cannot be brought below 1e-10, relative to its terms: data that is not finite, or
+/// a problem without regularisation whose optimum lies at infinity.
+pub fn central_optimum(
+    parts: &[Objective<'_>],
+    ridge: f64,
+    dimension: usize,
+) -> Result<Central, CentralError> {
+    const STEPS: usize = 200;
+    let mut w = vec![0.0; dimension];
+    let mut g = vec![0.0; dimension];
+    let mut part = vec![0.0; dimension];
+    let mut trial = vec![0.0; dimension];
+    let value_at =
+        |w: &[f64]| parts.iter().map(|f| f.value(w)).sum::<f64>() + 0.5 * ridge * dot(w, w);
+    let mut value = value_at(&w);
+    for iterations in 0..STEPS {
+        let mut scale = ridge * norm(&w);
+        g.iter_mut().zip(&w).for_each(|(g, w)| *g = ridge * w);
+        for f in parts {
+            f.gradient(&w, &mut part);
+            scale += norm(&part);
+            axpy(1.0, &part, &mut g);
+        }
+        let gradient = norm(&g);
+        if gradient <= 4.0 * f64::EPSILON * scale {
+            return Ok(Central { w, value, gradient });
+        }
+        let step = newton_step(parts, ridge, &w, &g);
+        let slope = dot(&g, &step);
+        let mut damping = 1.0;
+        let moved = loop {
+            trial.copy_from_slice(&w);
+            axpy(-damping, &step, &mut trial);
+            let reached = value_at(&trial);
+            if reached <= value - 0.25 * damping * slope && reached < value {
+                value = reached;
+                break true;
+            }
+            damping *= 0.5;
+            if damping < 1e-12 {
+                break false;
+            }
+        };
+        if moved {
+            w.copy_from_slice(&trial);
+            continue;
+        }
+        // Near the optimum the value no longer changes in floating point while the gradient still
+        // tells the way: one last full step, kept if it lowers the gradient.
+        let mut trial_gradient: Vec<f64> = Vec::new();
+        trial.copy_from_slice(&w);
+        axpy(-1.0, &step, &mut trial);
+        trial_gradient.extend(trial.iter().map(|w| ridge * w));
+        for f in parts {
+            f.gradient(&trial, &mut part);
+            axpy(1.0, &part, &mut trial_gradient);
+        }
+        let polished = norm(&trial_gradient);
+        let better = polished < gradient;
+        let gradient = if better { polished } else { gradient };
+        if gradient.is_nan() || gradient > 1e-10 * scale.max(1e-300) {
+            return Err(CentralError { gradient, iterations });
+        }
+        if better {
+            value = value_at(&trial);
+            w = trial;
+        }
+        return Ok(Central { w, value, gradient });
+    }
+    Err(CentralError { gradient: norm(&g), iterations: STEPS })
+}
+
+/// (Σ ∇²F_i(w) + ridge·I)⁻¹ g.
+fn newton_step(parts: &[Objective<'_>], ridge: f64, w: &[f64], g: &[f64]) -> Vec<f64> {
+    let d = w.len();
+    if d <= DENSE_LIMIT {
+        let mut hessian = Packed::identity(d, ridge);
+        for f in parts {
+            f.add_hessian(w, &mut hessian);
+        }
+        let mut step = g.to_vec();
+        if hessian.factor().is_ok() {
+            hessian.solve(&mut step);
+        }
+        return step;
+    }
+    let curvatures: Vec<Vec<f64>> = parts
+        .iter()
+        .map(|f| {
+            let mut c = vec![0.0; f.samples.len()];
+            f.curvatures(w, &mut c);
+            c
+        })
+        .collect();
+    let product = |v: &[f64], out: &mut [f64]| {
+        out.iter_mut().zip(v).for_each(|(out, v)| *out = ridge * v);
+        for (f, c) in parts.iter().zip(&curvatures) {
+            f.add_hessian_product(c, v, out);
+        }
+    };
+    let mut step = vec![0.0; d];
+    conjugate_gradients(product, g, 1e-14 * norm(g), &mut step, &mut vec![0.0; 3 * d]);
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::super::{Loss, Samples};
+    use super::*;
+
+    #[test]
+    fn ridge_in_one_dimension_is_a_quotient() {
+        // Σ_i mean_j ½(x w − y)² + (a/2)w²  ⇒  w* = Σ mean(xy) / (Σ mean(x²) + a)
+        let x1 = Array2::from_shape_vec((2, 1), vec![1.0, 3.0]).unwrap();
+        let x2 = Array2::from_shape_vec((1, 1), vec![2.0]).unwrap();
+        let parts = [
+            Objective::mean(Samples::new(x1.view(), &[2.0, -1.0]), Loss::Squared),
+            Objective::mean(Samples::new(x2.view(), &[5.0]), Loss::Squared),
+        ];
+        let central = central_optimum(&parts, 0.5, 1).unwrap();
+        let expected = (-0.5 + 10.0) / (5.0 + 4.0 + 0.5);
+        assert!((central.w[0] - expected).abs() < 1e-14);
+    }
+
+    #[test]
+    fn logistic_optimum_agrees_with_plain_gradient_descent() {
+        let (m, d, ridge) = (60, 4, 0.2);
+        let x = Array2::from_shape_fn((m, d), |(i, j)| ((i * (j + 2)) as f64).sin());
+        let y: Vec<f64> = (0..m).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let parts = [Objective::mean(Samples::new(x.view(), &y), Loss::Logistic)];
+        let central = central_optimum(&parts, ridge, d).unwrap();
+        let mut w = vec![0.0; d];
+        for _ in 0..4000 {
+            let mut g: Vec<f64> = w.iter().map(|w| ridge * w).collect();
+            for i in 0..m {
+                let z: f64 = (0..d).map(|k| x[[i, k]] * w[k]).sum();
+                let slope = -y[i] / (1.0 + (y[i] * z).exp()) / m as f64;
+                (0..d).for_each(|k| g[k] += slope * x[[i, k]]);
+            }
+            (0..d).for_each(|k| w[k] -= g[k]);
+        }
+        assert!(super::super::distance(&w, &central.w) < 1e-12);
+    }
+
+    #[test]
+    fn large_dimensions_need_no_matrix() {
+        let (m, d) = (20, DENSE_LIMIT + 1);
+        let x = Array2::from_shape_fn((m, d), |(i, j)| ((i * 31 + j * 17) as f64).cos());
+        let y: Vec<f64> = (0..m).map(|i| (i as f64).sin()).collect();
+        let parts = [Objective::mean(Samples::new(x.view(), &y), Loss::Squared)];
+        let central = central_optimum(&parts, 0.3, d).unwrap();
+        assert!(central.gradient < 1e-13, "{}", central.gradient);
+    }
+}

@@ -1,0 +1,90 @@
+//! Losses of a linear model: functions of the margin z = wᵀx and the label y.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The loss of one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Logistic loss, labels ±1: ℓ(y, z) = log(1 + e^{−yz}) = log(2 cosh(z/2)) − yz/2.
+    Logistic,
+    /// Squared loss, real targets: ℓ(y, z) = ½(z − y)².
+    Squared,
+}
+
+impl Loss {
+    /// ℓ(y, z), without overflow for any z.
+    #[inline]
+    pub fn value(self, y: f64, z: f64) -> f64 {
+        match self {
+            // log(2 cosh(z/2)) = |z|/2 + log(1 + e^{−|z|})
+            Self::Logistic => 0.5 * z.abs() - 0.5 * y * z + (-z.abs()).exp().ln_1p(),
+            Self::Squared => 0.5 * (z - y) * (z - y),
+        }
+    }
+
+    /// dℓ/dz.
+    #[inline]
+    pub fn derivative(self, y: f64, z: f64) -> f64 {
+        match self {
+            // tanh(z/2)/2 − y/2, with tanh(|z|/2) = (1 − e^{−|z|})/(1 + e^{−|z|})
+            Self::Logistic => {
+                let e = (-z.abs()).exp();
+                0.5 * (((1.0 - e) / (1.0 + e)).copysign(z) - y)
+            }
+            Self::Squared => z - y,
+        }
+    }
+
+    /// d²ℓ/dz², which depends on the label in neither loss.
+    #[inline]
+    pub fn curvature(self, z: f64) -> f64 {
+        match self {
+            Self::Logistic => {
+                let e = (-z.abs()).exp();
+                e / ((1.0 + e) * (1.0 + e))
+            }
+            Self::Squared => 1.0,
+        }
+    }
+
+    /// Whether labels are classes, ±1.
+    pub fn is_classification(self) -> bool {
+        self == Self::Logistic
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logistic_is_the_textbook_formula_and_does_not_overflow() {
+        for y in [-1.0, 1.0] {
+            for z in [-30.0, -2.5, -1e-9, 0.0, 0.3, 7.0, 30.0_f64] {
+                let textbook = (1.0 + (-y * z).exp()).ln();
+                assert!((Loss::Logistic.value(y, z) - textbook).abs() < 1e-12 * (1.0 + textbook));
+            }
+        }
+        assert_eq!(Loss::Logistic.value(1.0, -1e308), 1e308);
+        assert_eq!(Loss::Logistic.value(1.0, 1e308), 0.0);
+        assert_eq!(Loss::Logistic.derivative(1.0, -1e308), -1.0);
+        assert_eq!(Loss::Logistic.curvature(1e308), 0.0);
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        let h = 1e-5;
+        for loss in [Loss::Logistic, Loss::Squared] {
+            for y in [-1.0, 1.0] {
+                for z in [-4.0, -0.2, 0.0, 0.9, 3.0] {
+                    let slope = (loss.value(y, z + h) - loss.value(y, z - h)) / (2.0 * h);
+                    assert!((loss.derivative(y, z) - slope).abs() < 1e-9);
+                    let bend = (loss.derivative(y, z + h) - loss.derivative(y, z - h)) / (2.0 * h);
+                    assert!((loss.curvature(z) - bend).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}

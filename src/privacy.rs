@@ -1,0 +1,14 @@
+//! What may leave a peer, and the books about what did.
+//!
+//! A message can only be sent as [`Released`], and only this folder makes one: [`public`] for what
+//! no data went into (counters, control), [`in_the_clear`] for what leaves unprotected, which the
+//! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
+//! sent, not when it is made: sending twice is booked twice.
+
+mod ledger;
+mod released;
+mod wire;
+
+pub use ledger::{Account, Line, Receivers};
+pub use released::{Charge, Pieces, Released, in_the_clear, public};
+pub use wire::{Wire, WireError};

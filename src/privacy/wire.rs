@@ -1,0 +1,112 @@
+//! How messages look in bytes.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::units::Round;
+
+/// Bytes that are not a message.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("a message ends {missing} bytes too early")]
+pub struct WireError {
+    /// How many bytes are missing.
+    pub missing: usize,
+}
+
+/// A message type's form in bytes; `size` is what a run counts and what bandwidth carries.
+pub trait Wire: Sized {
+    /// The length of the encoding.
+    fn size(&self) -> usize;
+    /// Appends exactly [`size`](Self::size) bytes.
+    fn encode(&self, bytes: &mut Vec<u8>);
+    /// Takes one value off the front.
+    ///
+    /// # Errors
+    /// Too few bytes.
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError>;
+}
+
+/// Takes `count` bytes off the front.
+fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], WireError> {
+    let (head, tail) =
+        bytes.split_at_checked(count).ok_or_else(|| WireError { missing: count - bytes.len() })?;
+    *bytes = tail;
+    Ok(head)
+}
+
+impl Wire for u32 {
+    fn size(&self) -> usize {
+        4
+    }
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.to_le_bytes());
+    }
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        let mut word = [0; 4];
+        word.copy_from_slice(take(bytes, 4)?);
+        Ok(Self::from_le_bytes(word))
+    }
+}
+
+impl Wire for Round {
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.0.encode(bytes);
+    }
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        u32::decode(bytes).map(Self)
+    }
+}
+
+/// A vector: its length in four bytes, then eight bytes a number. Shared, so that a message to
+/// many neighbours holds its numbers once.
+impl Wire for Arc<[f64]> {
+    fn size(&self) -> usize {
+        4 + 8 * self.len()
+    }
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        (self.len() as u32).encode(bytes);
+        for value in self.iter() {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        let length = u32::decode(bytes)? as usize;
+        Ok(take(bytes, 8 * length)?
+            .chunks_exact(8)
+            .map(|chunk| {
+                let mut word = [0; 8];
+                word.copy_from_slice(chunk);
+                f64::from_le_bytes(word)
+            })
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn vectors_survive_the_wire_bit_for_bit(words in prop::collection::vec(any::<u64>(), 0..40)) {
+            let vector: Arc<[f64]> = words.iter().map(|&word| f64::from_bits(word)).collect();
+            let mut bytes = Vec::new();
+            vector.encode(&mut bytes);
+            prop_assert_eq!(bytes.len(), vector.size());
+            let back = Arc::<[f64]>::decode(&mut bytes.as_slice()).unwrap();
+            let bits: Vec<u64> = back.iter().map(|value| value.to_bits()).collect();
+            prop_assert_eq!(bits, words);
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_a_vector_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Arc::<[f64]>::decode(&mut bytes.as_slice());
+        }
+    }
+}
