@@ -1,6 +1,7 @@
 //! Peers that learn together over a graph without showing each other their data.
 
 pub mod learn;
+pub mod network;
 pub mod privacy;
 pub mod random;
 pub mod topology;

@@ -1,0 +1,87 @@
+//! Peers, the links between them, and the engines that run them.
+//!
+//! A protocol is a [`Peer`]: a state machine that reacts to its own start, to messages and to
+//! timers, and acts through a [`Context`]. It touches no thread, no channel, no clock and no other
+//! peer's memory, so the same peer runs unchanged on every [`Engine`]:
+//!
+//! - [`Engine::Simulated`]: a conservative parallel discrete-event simulation in virtual time.
+//! - [`Engine::Threads`]: one thread and one channel per peer, in real time.
+//!
+//! ```text
+//!        ┌────────── worker 0 ──────────┐  batches of events   ┌── worker 1 ──┐
+//!        │ queue ─▶ peers ─▶ links ─▶ … │ ◀──────────────────▶ │      …       │
+//!        └──────────────┬───────────────┘  once per window     └──────┬───────┘
+//!                       └───── measured rows, as they complete ───────┘
+//! ```
+
+mod config;
+mod context;
+mod error;
+mod links;
+mod observe;
+mod peer;
+mod simulated;
+mod threads;
+
+use std::sync::atomic::AtomicBool;
+
+pub use config::{
+    BandwidthConfig, ComputeConfig, EngineKind, Extra, LatencyConfig, LinksConfig, LossConfig,
+    NetworkConfig, Speeds,
+};
+pub use context::Context;
+pub use error::NetworkError;
+pub use links::Links;
+pub use observe::{Flow, Probe, Row, Schedule};
+pub use peer::Peer;
+pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
+
+use crate::topology::Topology;
+
+/// What runs the peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Virtual time, on this many worker threads.
+    Simulated {
+        /// At least one; more than there are peers are not started.
+        workers: usize,
+    },
+    /// Real time, a thread per peer.
+    Threads,
+}
+
+/// Why a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every peer has done its part.
+    Finished,
+    /// The receiver of rows asked for it.
+    Stopped,
+    /// The interrupt flag was raised.
+    Interrupted,
+}
+
+/// Runs the peers, peer i on node i, until they are done, are stopped or are stuck.
+///
+/// Measured rows are handed to `on_row` in the order of their rounds, each when it is complete, on
+/// the calling thread. What peers do beyond the row that stopped the run is not reported.
+///
+/// # Errors
+/// Peers that wait for each other, a peer that panics, too many peers for the engine.
+pub fn run<P: Peer, R: Probe>(
+    engine: Engine,
+    topology: &Topology,
+    links: &Links,
+    peers: Vec<P>,
+    observation: (&R, Schedule),
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+) -> Result<Ending, NetworkError> {
+    assert_eq!(peers.len(), topology.peers(), "one peer per node");
+    match engine {
+        Engine::Simulated { workers } => {
+            simulated::run(workers, topology, links, peers, observation, interrupt, on_row)
+        }
+        Engine::Threads => threads::run(topology, links, peers, observation, interrupt, on_row),
+    }
+}

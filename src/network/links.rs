@@ -1,0 +1,143 @@
+//! How long messages take and what computing costs: the scenario's laws, ready for use.
+
+use rand::RngExt;
+use rand_distr::{Distribution, Geometric, LogNormal, Uniform};
+
+use super::config::{Extra, NetworkConfig, Speeds};
+use crate::random::{Family, Purpose, Streams};
+use crate::topology::Topology;
+use crate::units::{PeerId, SimTime};
+
+/// The links and interfaces of a run.
+///
+/// Every draw is addressed by (sender, message number), so it is the same on every engine and for
+/// every number of workers.
+#[derive(Clone, Debug)]
+pub struct Links {
+    least: SimTime,
+    window: SimTime,
+    extra: Extra,
+    up: f64,
+    down: f64,
+    loss: Option<Geometric>,
+    timeout: SimTime,
+    latencies: Family,
+    losses: Family,
+    seconds_per_sample: f64,
+    speeds: Speeds,
+    speed_draws: Family,
+}
+
+impl Links {
+    /// The links of `topology` under a checked configuration.
+    pub fn new(config: &NetworkConfig, topology: &Topology, streams: &Streams) -> Self {
+        let least = SimTime::from_seconds(config.links.latency.min).max(SimTime(1));
+        let window = topology
+            .ids()
+            .flat_map(|peer| topology.row(peer))
+            .map(|position| own_latency(topology, position).unwrap_or(least))
+            .min()
+            .unwrap_or(least);
+        let nanoseconds_per_byte = |rate: Option<f64>| rate.map_or(0.0, |rate| 1e9 / rate);
+        let loss = config.links.loss.probability;
+        Self {
+            least,
+            window,
+            extra: config.links.latency.extra,
+            up: nanoseconds_per_byte(config.links.bandwidth.up),
+            down: nanoseconds_per_byte(config.links.bandwidth.down),
+            loss: if loss > 0.0 { Geometric::new(1.0 - loss).ok() } else { None },
+            timeout: SimTime::from_seconds(config.links.loss.timeout),
+            latencies: streams.family(Purpose::Latency, 0),
+            losses: streams.family(Purpose::Loss, 0),
+            seconds_per_sample: config.compute.seconds_per_sample,
+            speeds: config.compute.speeds,
+            speed_draws: streams.family(Purpose::Speed, 0),
+        }
+    }
+
+    /// The least latency of any link: nothing sent within a window of this length arrives in it.
+    pub fn window(&self) -> SimTime {
+        self.window
+    }
+
+    /// Whether a later message could overtake an earlier one if links did not forbid it.
+    pub fn reorders(&self) -> bool {
+        self.loss.is_some() || !matches!(self.extra, Extra::Constant(_))
+    }
+
+    /// Latency of a sender's message number `sequence` over the directed link at `position`.
+    pub fn latency(
+        &self,
+        topology: &Topology,
+        position: usize,
+        sender: PeerId,
+        sequence: u32,
+    ) -> SimTime {
+        let least = own_latency(topology, position).unwrap_or(self.least);
+        let extra = match self.extra {
+            Extra::Constant(seconds) => seconds,
+            Extra::Uniform(seconds) => {
+                seconds * self.latencies.at(sender.0.into(), sequence).random::<f64>()
+            }
+            Extra::LogNormal { median, sigma } => {
+                let mut stream = self.latencies.at(sender.0.into(), sequence);
+                LogNormal::new(0.0, sigma).map_or(median, |law| median * law.sample(&mut stream))
+            }
+        };
+        least + SimTime::from_seconds(extra)
+    }
+
+    /// How often a sender's message number `sequence` is transmitted until it arrives.
+    pub fn transmissions(&self, sender: PeerId, sequence: u32) -> u64 {
+        match &self.loss {
+            None => 1,
+            Some(law) => {
+                1 + law.sample(&mut self.losses.at(sender.0.into(), sequence)).min(1 << 20)
+            }
+        }
+    }
+
+    /// Seconds after which a lost transmission is repeated.
+    pub fn timeout(&self) -> SimTime {
+        self.timeout
+    }
+
+    /// Time that `bytes` occupy the sender's interface.
+    pub fn up_time(&self, bytes: u64) -> SimTime {
+        SimTime((self.up * bytes as f64).round() as u64)
+    }
+
+    /// Time that `bytes` occupy the receiver's interface.
+    pub fn down_time(&self, bytes: u64) -> SimTime {
+        SimTime((self.down * bytes as f64).round() as u64)
+    }
+
+    /// Whether messages queue at the receiver's interface.
+    pub fn limits_reception(&self) -> bool {
+        self.down > 0.0
+    }
+
+    /// Seconds that this peer needs for one sample in one pass.
+    pub fn seconds_per_sample(&self, peer: PeerId) -> f64 {
+        if self.seconds_per_sample == 0.0 {
+            return 0.0;
+        }
+        let mut stream = self.speed_draws.stream(peer.0.into());
+        let speed = match self.speeds {
+            Speeds::Equal => 1.0,
+            Speeds::Uniform { low, high } => {
+                Uniform::new_inclusive(low, high).map_or(low, |law| law.sample(&mut stream))
+            }
+            Speeds::LogNormal { sigma } => {
+                LogNormal::new(0.0, sigma).map_or(1.0, |law| law.sample(&mut stream))
+            }
+        };
+        self.seconds_per_sample / speed
+    }
+}
+
+/// The latency that a graph file gives a link of its own; never zero, which would stop time.
+fn own_latency(topology: &Topology, position: usize) -> Option<SimTime> {
+    topology.link_latency(position).map(|s| SimTime::from_seconds(s).max(SimTime(1)))
+}

@@ -1,0 +1,34 @@
+//! What a protocol implements.
+
+use super::context::Context;
+use crate::privacy::{Released, Wire};
+use crate::units::PeerId;
+
+/// One node's part in a protocol: a state machine that sees its own data and its neighbours'
+/// messages, nothing else.
+pub trait Peer: Send {
+    /// What peers say to each other.
+    type Message: Wire + Clone + Send;
+
+    /// Called once, before anything else, at time zero.
+    fn start(&mut self, context: &mut Context<'_, Self::Message>);
+
+    /// Called for each message, in the order of arrival.
+    fn receive(
+        &mut self,
+        from: PeerId,
+        message: Released<Self::Message>,
+        context: &mut Context<'_, Self::Message>,
+    );
+
+    /// Called when a timer set by [`Context::timer`] has run out.
+    fn timer(&mut self, _context: &mut Context<'_, Self::Message>) {}
+
+    /// Whose messages this peer cannot go on without; empty once it has done its part.
+    fn waiting_for(&self) -> Vec<PeerId>;
+
+    /// How much work a round is to this peer, relative to others: workers get equal shares.
+    fn weight(&self) -> u64 {
+        1
+    }
+}

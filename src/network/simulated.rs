@@ -1,0 +1,249 @@
+//! A conservative parallel discrete-event simulator.
+//!
+//! Time is cut into windows as long as the least latency L of any link: window k is
+//! [kL, (k + 1)L). A message sent in window k arrives at the earliest in window k + 1, so within
+//! a window peers cannot influence each other, and each worker runs its own peers alone. After a
+//! window the workers swap batches: the events for each other's peers and the earliest window in
+//! which they still have something to do; the next window is the least of these. Empty windows
+//! are skipped.
+//!
+//! A peer sees its own events in the order (time, sender, sequence). That order does not depend
+//! on who shares its worker or where windows end, so neither does any result.
+
+mod event;
+#[cfg(test)]
+mod oracle;
+mod shard;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use self::event::{Batch, Verdict};
+use self::shard::Shard;
+use super::error::{NAMED, NetworkError, panic_message};
+use super::links::Links;
+use super::observe::{Flow, Gathering, Probe, Row, Schedule, collect};
+use super::peer::Peer;
+use super::{Ending, Topology};
+use crate::units::PeerId;
+
+/// Rows that workers may be ahead of the measuring thread.
+const ROWS_AHEAD: usize = 4;
+
+pub(super) fn run<P: Peer, R: Probe>(
+    workers: usize,
+    topology: &Topology,
+    links: &Links,
+    peers: Vec<P>,
+    observation: (&R, Schedule),
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+) -> Result<Ending, NetworkError> {
+    let n = peers.len();
+    let bounds = share_out(&peers, workers);
+    let stop = AtomicBool::new(false);
+    let (rows, parts) = bounded(ROWS_AHEAD * (bounds.len() - 1));
+
+    let ends = std::thread::scope(|scope| {
+        let mut peers = peers.into_iter();
+        let exchanges = Exchange::between(bounds.len() - 1);
+        let mut handles = Vec::new();
+        for (worker, exchange) in exchanges.into_iter().enumerate() {
+            let range = bounds[worker]..bounds[worker + 1];
+            let own: Vec<P> = peers.by_ref().take(range.len()).collect();
+            let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
+            let (bounds, stop) = (&bounds, &stop);
+            handles.push(scope.spawn(move || {
+                let shard = Shard::new(worker, bounds, own, topology, links, gathering);
+                work(shard, &exchange, || {
+                    stop.load(Ordering::Relaxed) || interrupt.load(Ordering::Relaxed)
+                })
+            }));
+        }
+        drop(rows);
+        collect(&parts, n, on_row, || stop.store(true, Ordering::Relaxed));
+        handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+    });
+
+    let name = |peer: PeerId| topology.name(peer).into_owned();
+    let mut waiting = Vec::new();
+    let mut quiescent = true;
+    for end in ends {
+        match end {
+            Ok(Ok(End::Quiescent(waits))) => waiting.extend(waits),
+            Ok(Ok(End::Told)) => quiescent = false,
+            Ok(Err((peer, message))) => {
+                return Err(NetworkError::Panic { peer: name(peer), message });
+            }
+            // The engine itself failed, outside of any peer: not ours to dress up.
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+    if stop.into_inner() {
+        Ok(Ending::Stopped)
+    } else if !quiescent {
+        Ok(Ending::Interrupted)
+    } else if waiting.is_empty() {
+        Ok(Ending::Finished)
+    } else {
+        let count = waiting.len();
+        let named = waiting.into_iter().take(NAMED);
+        let waiting = named
+            .map(|(peer, others): (PeerId, Vec<PeerId>)| {
+                (name(peer), others.into_iter().map(name).collect())
+            })
+            .collect();
+        Err(NetworkError::Stall { waiting, count })
+    }
+}
+
+/// Cuts the peers into consecutive ranges of about equal weight: `workers` of them, or one per
+/// peer where there are fewer peers.
+fn share_out<P: Peer>(peers: &[P], workers: usize) -> Vec<usize> {
+    let workers = workers.clamp(1, peers.len());
+    let total: u128 = peers.iter().map(|peer| u128::from(peer.weight()) + 1).sum();
+    let mut bounds = vec![0];
+    let mut sum = 0;
+    for (i, peer) in peers.iter().enumerate() {
+        // Peer i opens a new range when the ranges so far have their share, or when only as many
+        // peers are left as there are ranges to fill.
+        let ranges = bounds.len();
+        let share_reached = sum * workers as u128 >= total * ranges as u128;
+        let must = peers.len() - i == workers - ranges;
+        if ranges < workers && i > bounds[ranges - 1] && (share_reached || must) {
+            bounds.push(i);
+        }
+        sum += u128::from(peer.weight()) + 1;
+    }
+    bounds.push(peers.len());
+    bounds
+}
+
+/// How a worker ended.
+enum End {
+    /// Nothing is under way any more; these of its peers still wait.
+    Quiescent(Vec<(PeerId, Vec<PeerId>)>),
+    /// It was told to stop, or another worker failed.
+    Told,
+}
+
+/// One worker's life: start the peers, then window after window.
+fn work<P: Peer, R: Probe>(
+    mut shard: Shard<'_, P, R>,
+    exchange: &Exchange<P::Message>,
+    asked_to_stop: impl Fn() -> bool,
+) -> Result<End, (PeerId, String)> {
+    let mut window = None;
+    loop {
+        let ran = catch_unwind(AssertUnwindSafe(|| match window {
+            None => shard.start(),
+            Some(window) => shard.run_window(window),
+        }));
+        if let Err(payload) = ran {
+            exchange.hang_up();
+            return Err((shard.running(), panic_message(&*payload)));
+        }
+        let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
+        match exchange.swap(&mut shard, own) {
+            (Verdict::Stop, _) => return Ok(End::Told),
+            (Verdict::Go, None) => return Ok(End::Quiescent(shard.waiting())),
+            (Verdict::Go, next) => window = next,
+        }
+    }
+}
+
+/// A worker's channels to and from every other, in the order of workers.
+struct Exchange<M> {
+    to: Vec<(usize, Sender<Batch<M>>)>,
+    from: Vec<Receiver<Batch<M>>>,
+}
+
+impl<M> Exchange<M> {
+    /// A channel for each ordered pair of workers.
+    fn between(workers: usize) -> Vec<Self> {
+        let mut all: Vec<Self> =
+            (0..workers).map(|_| Self { to: Vec::new(), from: Vec::new() }).collect();
+        for a in 0..workers {
+            for b in (0..workers).filter(|&b| b != a) {
+                // A worker is at most one window ahead of another.
+                let (sender, receiver) = bounded(2);
+                all[a].to.push((b, sender));
+                all[b].from.push(receiver);
+            }
+        }
+        all
+    }
+
+    /// Gives every other worker its events, takes theirs, and agrees with them on the next window:
+    /// none if nothing is under way anywhere.
+    fn swap<P: Peer<Message = M>, R: Probe>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
+        own: Verdict,
+    ) -> (Verdict, Option<u64>) {
+        let mut verdict = own;
+        let mut next = shard.next_window();
+        let told = next;
+        for (worker, sender) in &self.to {
+            let _ = sender.send(Batch {
+                events: shard.take_outgoing(*worker),
+                next: told,
+                verdict: own,
+            });
+        }
+        for receiver in &self.from {
+            match receiver.recv() {
+                Ok(batch) => {
+                    shard.accept(batch.events);
+                    next = [next, batch.next].into_iter().flatten().min();
+                    verdict = verdict.max(batch.verdict);
+                }
+                // The other worker failed; its own end says how.
+                Err(_) => verdict = Verdict::Stop,
+            }
+        }
+        (verdict, next)
+    }
+
+    /// Tells the others that this worker is no more.
+    fn hang_up(&self) {
+        for (_, sender) in &self.to {
+            let _ = sender.send(Batch { events: Vec::new(), next: None, verdict: Verdict::Stop });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::context::Context;
+    use super::*;
+    use crate::privacy::Released;
+
+    struct Weighed(u64);
+
+    impl Peer for Weighed {
+        type Message = u32;
+        fn start(&mut self, _: &mut Context<'_, u32>) {}
+        fn receive(&mut self, _: PeerId, _: Released<u32>, _: &mut Context<'_, u32>) {}
+        fn waiting_for(&self) -> Vec<PeerId> {
+            Vec::new()
+        }
+        fn weight(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn shares_are_even_never_empty_and_cover_everybody() {
+        let even: Vec<_> = (0..10).map(|_| Weighed(5)).collect();
+        assert_eq!(share_out(&even, 2), [0, 5, 10]);
+        assert_eq!(share_out(&even, 1), [0, 10]);
+        assert_eq!(share_out(&even, 64), (0..=10).collect::<Vec<_>>());
+        let heavy: Vec<_> = [100, 1, 1, 1].map(Weighed).into();
+        assert_eq!(share_out(&heavy, 2), [0, 1, 4]);
+        let late: Vec<_> = [1, 1, 1, 100].map(Weighed).into();
+        assert_eq!(share_out(&late, 3), [0, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,439 @@
+//! The parallel engine against a plain sequential event queue, and against closed forms.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use petgraph::graph::UnGraph;
+use proptest::prelude::*;
+
+use super::super::context::{Context, Port};
+use super::super::*;
+use crate::privacy::{Account, Released, Wire, WireError, public};
+use crate::random::Streams;
+use crate::topology::Link;
+use crate::units::{PeerId, Round, Seed, SimTime};
+
+/// A message of any size that counts how far it may still go.
+#[derive(Clone, Debug, PartialEq)]
+struct Ball {
+    id: u64,
+    hops: u32,
+    size: usize,
+}
+
+impl Wire for Ball {
+    fn size(&self) -> usize {
+        self.size
+    }
+    fn encode(&self, _: &mut Vec<u8>) {}
+    fn decode(_: &mut &[u8]) -> Result<Self, WireError> {
+        Err(WireError { missing: 0 })
+    }
+}
+
+/// (time, receiver, sender, ball): what a peer saw and when. A timer is a ball from itself.
+type Trace = Arc<Mutex<Vec<(SimTime, PeerId, PeerId, u64)>>>;
+
+/// Passes balls on by a rule that depends on everything it has seen, so that any change in the
+/// order of events changes all that follows; sets timers and spends time now and then.
+#[derive(Clone)]
+struct Juggler {
+    hash: u64,
+    /// Throws left: every juggler tires.
+    energy: u32,
+    balls: u32,
+    hops: u32,
+    trace: Trace,
+}
+
+impl Juggler {
+    fn mix(&mut self, value: u64) -> u64 {
+        self.hash = (self.hash ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
+        self.hash
+    }
+
+    fn throw(&mut self, hops: u32, context: &mut Context<'_, Ball>) {
+        let h = self.mix(u64::from(hops));
+        let neighbours = context.neighbours();
+        if hops == 0 || neighbours.is_empty() || self.energy == 0 {
+            return;
+        }
+        self.energy -= 1;
+        context.spend((h >> 40 & 3) as f64);
+        let ball = Ball { id: h, hops: hops - 1, size: (h >> 20 & 63) as usize };
+        match h % 5 {
+            0 => context.broadcast(&public(ball)),
+            1 => context.timer(SimTime(h >> 30 & 0xFFF)),
+            _ => {
+                let to = neighbours[h as usize % neighbours.len()];
+                context.send(to, public(ball));
+            }
+        }
+    }
+}
+
+impl Peer for Juggler {
+    type Message = Ball;
+
+    fn start(&mut self, context: &mut Context<'_, Ball>) {
+        self.mix(u64::from(context.me().0));
+        for _ in 0..self.balls {
+            self.throw(self.hops, context);
+        }
+    }
+
+    fn receive(&mut self, from: PeerId, ball: Released<Ball>, context: &mut Context<'_, Ball>) {
+        let ball = ball.into_value();
+        self.trace.lock().unwrap().push((context.now(), context.me(), from, ball.id));
+        self.mix(ball.id ^ u64::from(from.0) ^ context.now().0);
+        self.throw(ball.hops, context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_, Ball>) {
+        self.trace.lock().unwrap().push((context.now(), context.me(), context.me(), 0));
+        self.mix(context.now().0);
+        self.throw(2, context);
+    }
+
+    fn waiting_for(&self) -> Vec<PeerId> {
+        Vec::new()
+    }
+}
+
+struct Nothing;
+
+impl Probe for Nothing {
+    type Local = ();
+    fn local(&self, _: PeerId, _: &[f64]) {}
+}
+
+const SCHEDULE: Schedule = Schedule { every: 1, last: Round(1) };
+
+fn run_parallel<P: Peer>(workers: usize, topology: &Topology, links: &Links, peers: Vec<P>) {
+    let idle = AtomicBool::new(false);
+    let engine = Engine::Simulated { workers };
+    let ending =
+        run(engine, topology, links, peers, (&Nothing, SCHEDULE), &idle, &mut |_| Flow::Continue);
+    assert_eq!(ending, Ok(Ending::Finished));
+}
+
+/// The textbook: one heap of events, popped one by one. Interfaces, links and desks are written
+/// again here from their description, not taken from the engine.
+fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    struct Key(SimTime, PeerId, PeerId, u32);
+    enum Stage<M> {
+        AtInterface(Released<M>),
+        Received(Released<M>),
+        Timer,
+    }
+    struct World<'w, M> {
+        topology: &'w Topology,
+        links: &'w Links,
+        heap: BinaryHeap<Reverse<Key>>,
+        stages: std::collections::BTreeMap<(SimTime, PeerId, PeerId, u32), Stage<M>>,
+        busy: Vec<u64>,
+        sending_until: Vec<u64>,
+        receiving_until: Vec<u64>,
+        sent: Vec<u32>,
+        in_order: std::collections::BTreeMap<(PeerId, PeerId), u64>,
+    }
+    impl<M> World<'_, M> {
+        fn put(&mut self, key: (SimTime, PeerId, PeerId, u32), stage: Stage<M>) {
+            self.heap.push(Reverse(Key(key.0, key.1, key.2, key.3)));
+            self.stages.insert(key, stage);
+        }
+    }
+    struct OraclePort<'p, 'w, M> {
+        me: PeerId,
+        now: u64,
+        world: &'p mut World<'w, M>,
+    }
+    impl<M: Wire> Port<M> for OraclePort<'_, '_, M> {
+        fn now(&self) -> SimTime {
+            SimTime(self.now)
+        }
+        fn transmit(&mut self, slot: usize, message: Released<M>) {
+            let world = &mut *self.world;
+            let me = self.me.index();
+            let sequence = world.sent[me];
+            world.sent[me] += 1;
+            let to = world.topology.neighbours(self.me)[slot];
+            let size = message.value().size() as u64;
+            let times = world.links.transmissions(self.me, sequence);
+            let mut clock = self.now.max(world.sending_until[me]);
+            let mut waited = 0;
+            for attempt in 1..=times {
+                clock += world.links.up_time(size).0;
+                if attempt < times {
+                    waited += world.links.timeout().0;
+                }
+            }
+            world.sending_until[me] = clock;
+            let position = world.topology.row(self.me).start + slot;
+            let latency = world.links.latency(world.topology, position, self.me, sequence).0;
+            let last = world.in_order.entry((self.me, to)).or_insert(0);
+            let arrival = (clock + waited + latency).max(*last);
+            *last = arrival;
+            let key = (SimTime(arrival), to, self.me, sequence);
+            world.put(key, Stage::AtInterface(message));
+        }
+        fn timer(&mut self, delay: SimTime) {
+            let sequence = self.world.sent[self.me.index()];
+            self.world.sent[self.me.index()] += 1;
+            let key = (SimTime(self.now + delay.0), self.me, self.me, sequence);
+            self.world.put(key, Stage::Timer);
+        }
+        fn spend(&mut self, passes: f64) {
+            let cost = passes * self.world.links.seconds_per_sample(self.me);
+            self.now += SimTime::from_seconds(cost).0;
+        }
+        fn deposit(&mut self, _: Round, _: &[f64], _: f64, _: u64) {}
+    }
+
+    let n = topology.peers();
+    let mut world: World<'_, P::Message> = World {
+        topology,
+        links,
+        heap: BinaryHeap::new(),
+        stages: std::collections::BTreeMap::new(),
+        busy: vec![0; n],
+        sending_until: vec![0; n],
+        receiving_until: vec![0; n],
+        sent: vec![0; n],
+        in_order: std::collections::BTreeMap::new(),
+    };
+    let (mut account, mut workspace) = (Account::default(), Vec::new());
+    let mut starts: VecDeque<PeerId> = topology.ids().collect();
+    loop {
+        let (me, now, stage) = if let Some(me) = starts.pop_front() {
+            (me, 0, None)
+        } else {
+            let Some(Reverse(Key(time, me, from, sequence))) = world.heap.pop() else { return };
+            match world.stages.remove(&(time, me, from, sequence)).unwrap() {
+                Stage::AtInterface(message) => {
+                    let begin = time.0.max(world.receiving_until[me.index()]);
+                    let end = begin + links.down_time(message.value().size() as u64).0;
+                    world.receiving_until[me.index()] = end;
+                    world.put((SimTime(end), me, from, sequence), Stage::Received(message));
+                    continue;
+                }
+                stage => (me, time.0.max(world.busy[me.index()]), Some((from, stage))),
+            }
+        };
+        let mut port = OraclePort { me, now, world: &mut world };
+        let mut context =
+            Context::new(me, topology.neighbours(me), &mut port, &mut account, &mut workspace);
+        let peer = &mut peers[me.index()];
+        match stage {
+            None => peer.start(&mut context),
+            Some((from, Stage::Received(message))) => peer.receive(from, message, &mut context),
+            Some(_) => peer.timer(&mut context),
+        }
+        let now = port.now;
+        world.busy[me.index()] = now;
+    }
+}
+
+fn graph(n: usize, edges: &[(usize, usize)], latencies: &[Option<f64>]) -> Topology {
+    let mut graph = UnGraph::<(), Link>::default();
+    let nodes: Vec<_> = (0..n).map(|_| graph.add_node(())).collect();
+    for (k, &(a, b)) in edges.iter().enumerate() {
+        if a != b && !graph.contains_edge(nodes[a], nodes[b]) {
+            let latency = latencies.get(k).copied().flatten();
+            graph.add_edge(nodes[a], nodes[b], Link { latency });
+        }
+    }
+    Topology::new(&graph, None).unwrap()
+}
+
+fn any_network() -> impl Strategy<Value = NetworkConfig> {
+    let extra = prop_oneof![
+        Just(Extra::Constant(0.0)),
+        (0.0..5e-6).prop_map(Extra::Constant),
+        (0.0..5e-6).prop_map(Extra::Uniform),
+        (1e-7..3e-6, 0.0..2.0).prop_map(|(median, sigma)| Extra::LogNormal { median, sigma }),
+    ];
+    let speeds = prop_oneof![
+        Just(Speeds::Equal),
+        Just(Speeds::Uniform { low: 0.5, high: 3.0 }),
+        Just(Speeds::LogNormal { sigma: 1.0 }),
+    ];
+    let rate = || prop::option::of(1e6..1e9);
+    let cost = prop_oneof![Just(0.0), 1e-9..3e-6];
+    let loss = prop_oneof![Just(0.0), 0.0..0.6];
+    (1e-9..1e-5, extra, rate(), rate(), loss, cost, speeds).prop_map(
+        |(min, extra, up, down, probability, seconds_per_sample, speeds)| NetworkConfig {
+            links: LinksConfig {
+                latency: LatencyConfig { min, extra },
+                bandwidth: BandwidthConfig { up, down },
+                loss: LossConfig { probability, timeout: 4e-6 },
+            },
+            compute: ComputeConfig { seconds_per_sample, speeds },
+            ..NetworkConfig::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn every_worker_count_gives_the_trace_of_the_sequential_queue(
+        n in 1usize..14,
+        edges in prop::collection::vec((0usize..14, 0usize..14), 0..40),
+        own in prop::collection::vec(prop::option::weighted(0.2, 1e-8..1e-5), 40),
+        config in any_network(),
+        seed in any::<u64>(),
+        balls in 1u32..4,
+    ) {
+        let edges: Vec<_> = edges.into_iter().map(|(a, b)| (a % n, b % n)).collect();
+        let topology = graph(n, &edges, &own);
+        let links = Links::new(&config, &topology, &Streams::new(Seed(seed), 0));
+        let juggle = || {
+            let trace = Trace::default();
+            let juggler = Juggler { hash: seed, energy: 40, balls, hops: 25, trace: Arc::clone(&trace) };
+            (trace, vec![juggler; n])
+        };
+        let ordered = |trace: &Trace| {
+            let mut seen = trace.lock().unwrap().clone();
+            // Each peer's own order is what matters; a stable sort keeps it.
+            seen.sort_by_key(|&(_, receiver, ..)| receiver);
+            seen
+        };
+        let (expected, mut peers) = juggle();
+        run_oracle(&topology, &links, &mut peers);
+        for workers in 1..=7 {
+            let (trace, peers) = juggle();
+            run_parallel(workers, &topology, &links, peers);
+            prop_assert_eq!(ordered(&trace), ordered(&expected), "{} workers", workers);
+        }
+    }
+}
+
+/// Sends messages of 100 bytes to all neighbours at its start and notes what it gets.
+struct Greeter {
+    greets: bool,
+    trace: Trace,
+}
+
+impl Peer for Greeter {
+    type Message = Ball;
+    fn start(&mut self, context: &mut Context<'_, Ball>) {
+        if self.greets {
+            context.broadcast(&public(Ball { id: 1, hops: 0, size: 100 }));
+        }
+    }
+    fn receive(&mut self, from: PeerId, ball: Released<Ball>, context: &mut Context<'_, Ball>) {
+        self.trace.lock().unwrap().push((context.now(), context.me(), from, ball.value().id));
+    }
+    fn waiting_for(&self) -> Vec<PeerId> {
+        Vec::new()
+    }
+}
+
+fn times(topology: &Topology, config: &NetworkConfig, greeters: &[usize]) -> Vec<(u64, u32, u32)> {
+    let trace = Trace::default();
+    let peers = topology
+        .ids()
+        .map(|peer| Greeter { greets: greeters.contains(&peer.index()), trace: Arc::clone(&trace) })
+        .collect();
+    let links = Links::new(config, topology, &Streams::new(Seed(1), 0));
+    run_parallel(2, topology, &links, peers);
+    let mut seen: Vec<_> =
+        trace.lock().unwrap().iter().map(|&(t, to, from, _)| (t.0, to.0, from.0)).collect();
+    seen.sort_unstable();
+    seen
+}
+
+fn narrow() -> NetworkConfig {
+    let mut config = NetworkConfig::default();
+    config.links.latency.min = 1e-3;
+    // 100 bytes take 10 µs up and 25 µs down.
+    config.links.bandwidth = BandwidthConfig { up: Some(1e7), down: Some(4e6) };
+    config
+}
+
+#[test]
+fn a_path_of_three_keeps_time() {
+    let path = graph(3, &[(0, 1), (1, 2)], &[Some(2e-3), None]);
+    // Ends greet the middle: 10 µs up, 2 ms or 1 ms on the way, 25 µs down, no queue.
+    assert_eq!(times(&path, &narrow(), &[0, 2]), [(1_035_000, 1, 2), (2_035_000, 1, 0)]);
+    // The middle greets both: the second copy waits for the first at its interface.
+    assert_eq!(times(&path, &narrow(), &[1]), [(1_045_000, 2, 1), (2_035_000, 0, 1)]);
+}
+
+#[test]
+fn a_hub_queues_in_both_directions() {
+    let star = graph(6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)], &[]);
+    // Leaves greet at once; their messages arrive together and pass the hub's interface one by one.
+    let to_hub: Vec<_> = (1..=5).map(|k| (1_010_000 + 25_000 * u64::from(k), 0, k)).collect();
+    assert_eq!(times(&star, &narrow(), &[1, 2, 3, 4, 5]), to_hub);
+    // The hub greets: copy k leaves after 10k µs and needs 25 µs at its leaf.
+    let from_hub: Vec<_> = (1..=5).map(|k| (1_025_000 + 10_000 * u64::from(k), k, 0)).collect();
+    assert_eq!(times(&star, &narrow(), &[0]), from_hub);
+}
+
+#[test]
+fn lost_transmissions_cost_time_messages_and_bytes() {
+    let pair = graph(2, &[(0, 1)], &[]);
+    let mut config = narrow();
+    config.links.loss = LossConfig { probability: 0.5, timeout: 0.01 };
+    let links = Links::new(&config, &pair, &Streams::new(Seed(1), 0));
+    let tries = links.transmissions(PeerId(0), 0);
+    let expected = 10_000 * tries + 10_000_000 * (tries - 1) + 1_000_000 + 25_000;
+    assert_eq!(times(&pair, &config, &[0]), [(expected, 1, 0)]);
+    // Geometric: 1/(1 − p) transmissions a message on average, variance p/(1 − p)².
+    let count = 20_000;
+    let mean = (0..count).map(|k| links.transmissions(PeerId(0), k)).sum::<u64>() as f64
+        / f64::from(count);
+    assert!((mean - 2.0).abs() < 4.0 * (2.0 / f64::from(count)).sqrt(), "{mean}");
+}
+
+/// Waits for a message that never comes, or panics.
+struct Broken {
+    panics: bool,
+    for_whom: Vec<PeerId>,
+}
+
+impl Peer for Broken {
+    type Message = Ball;
+    fn start(&mut self, _: &mut Context<'_, Ball>) {
+        assert!(!self.panics, "out of ideas");
+    }
+    fn receive(&mut self, _: PeerId, _: Released<Ball>, _: &mut Context<'_, Ball>) {}
+    fn waiting_for(&self) -> Vec<PeerId> {
+        self.for_whom.clone()
+    }
+}
+
+#[test]
+fn stuck_and_failing_peers_end_the_run_by_name_on_both_engines() {
+    let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
+    let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
+    let outcome = |engine, panics: bool| {
+        let peers = ring
+            .ids()
+            .map(|peer| Broken {
+                panics: panics && peer.0 == 2,
+                for_whom: if peer.0 < 2 { ring.neighbours(peer).to_vec() } else { Vec::new() },
+            })
+            .collect();
+        let idle = AtomicBool::new(false);
+        run(engine, &ring, &links, peers, (&Nothing, SCHEDULE), &idle, &mut |_| Flow::Continue)
+            .unwrap_err()
+            .to_string()
+    };
+    for engine in
+        [Engine::Simulated { workers: 1 }, Engine::Simulated { workers: 3 }, Engine::Threads]
+    {
+        assert_eq!(
+            outcome(engine, false),
+            "the peers are stuck: 0 waits for 1, 3; 1 waits for 0, 2",
+            "{engine:?}"
+        );
+        assert_eq!(outcome(engine, true), "peer 2 failed: out of ideas", "{engine:?}");
+    }
+}
