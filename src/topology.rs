@@ -2,6 +2,7 @@
 
 mod complete;
 mod erdos_renyi;
+mod file;
 mod graph;
 mod grid;
 mod parameter;
@@ -13,6 +14,7 @@ mod star;
 
 pub use complete::complete;
 pub use erdos_renyi::{Density, erdos_renyi};
+pub use file::{FileError, GraphFile};
 pub use graph::{Link, Topology, TopologyError};
 pub use grid::grid;
 pub use path::path;

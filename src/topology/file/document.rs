@@ -1,0 +1,227 @@
+//! A graph file as it is written, and the checks that only the whole document allows.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use petgraph::graph::UnGraph;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+
+use super::super::graph::{Link, Topology};
+use super::GraphFile;
+use super::locate::Step;
+
+/// The most peers a file may have: a mistyped count must not exhaust the memory.
+const MOST_PEERS: u64 = 1 << 24;
+
+/// Something wrong that only the document as a whole shows.
+pub(super) struct Fault {
+    pub(super) path: Vec<Step>,
+    pub(super) message: String,
+}
+
+impl Fault {
+    fn at<T>(path: impl Into<Vec<Step>>, message: impl Into<String>) -> Result<T, Self> {
+        Err(Self { path: path.into(), message: message.into() })
+    }
+}
+
+/// A file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    name: Option<String>,
+    peers: Peers,
+    links: Vec<Entry>,
+}
+
+enum Peers {
+    Count(u64),
+    Names(Vec<End>),
+}
+
+/// A peer, as a name or as a number.
+enum End {
+    Number(i128),
+    Name(String),
+}
+
+struct Entry {
+    ends: [End; 2],
+    attributes: Attributes,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attributes {
+    latency: Option<f64>,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl Document {
+    /// Turns what was written into a graph, or says what is wrong first.
+    pub(super) fn check(self) -> Result<GraphFile, Fault> {
+        let peers = Step::Key("peers");
+        let (count, names) = match self.peers {
+            Peers::Count(count @ 1..=MOST_PEERS) => (count as usize, None),
+            Peers::Count(count) => {
+                let message = format!("{count} is out of range; expected 1 to {MOST_PEERS}");
+                return Fault::at([peers], message);
+            }
+            Peers::Names(names) if names.is_empty() => {
+                return Fault::at([peers], "there is no name; expected at least one peer");
+            }
+            Peers::Names(names) => {
+                (names.len(), Some(names.iter().map(End::to_string).collect::<Vec<_>>()))
+            }
+        };
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        for (i, name) in names.iter().flatten().enumerate() {
+            if numbers.insert(name, i as u32).is_some() {
+                let message = format!("the name {name} is given twice; expected different names");
+                return Fault::at([peers, Step::Index(i)], message);
+            }
+        }
+
+        let mut graph = UnGraph::with_capacity(count, self.links.len());
+        for _ in 0..count {
+            graph.add_node(());
+        }
+        let mut first_at: HashMap<(u32, u32), usize> = HashMap::with_capacity(self.links.len());
+        for (i, Entry { ends, attributes: Attributes { latency } }) in self.links.iter().enumerate()
+        {
+            let link = [Step::Key("links"), Step::Index(i)];
+            let mut found = [0; 2];
+            for (side, end) in ends.iter().enumerate() {
+                let known = match (end, &names) {
+                    (End::Number(number), None) => {
+                        u32::try_from(*number).ok().filter(|&number| (number as usize) < count)
+                    }
+                    (End::Name(_), None) => None,
+                    (end, Some(_)) => numbers.get(end.to_string().as_str()).copied(),
+                };
+                found[side] = match known {
+                    Some(number) => number,
+                    None => {
+                        let expected = match &names {
+                            None => format!("expected 0 to {}", count - 1),
+                            Some(names) => nearest(&end.to_string(), names),
+                        };
+                        let message = format!("there is no peer {end}; {expected}");
+                        return Fault::at([link[0], link[1], Step::Index(side)], message);
+                    }
+                };
+            }
+            let [a, b] = found;
+            if a == b {
+                let message = format!("peer {} is linked to itself; expected two peers", ends[0]);
+                return Fault::at(link, message);
+            }
+            if let Some(first) = first_at.insert((a.min(b), a.max(b)), i) {
+                let message = format!("{} and {} are linked by links[{first}]", ends[0], ends[1]);
+                return Fault::at(link, format!("{message} already; expected every link once"));
+            }
+            if let Some(latency) = latency
+                && !(*latency > 0.0 && latency.is_finite())
+            {
+                let message = format!("{latency} is no latency; expected seconds, more than 0");
+                let [links, position] = link;
+                return Fault::at([links, position, Step::Index(2), Step::Key("latency")], message);
+            }
+            graph.add_edge(a.into(), b.into(), Link { latency: *latency });
+        }
+        Topology::new(&graph, names)
+            .map(|topology| GraphFile { name: self.name, topology })
+            .or_else(|error| Fault::at([], error.to_string()))
+    }
+}
+
+/// The name most like the one that is not there.
+fn nearest(wanted: &str, names: &[String]) -> String {
+    let likeness = |name: &String| strsim::jaro_winkler(wanted, name);
+    let best = names
+        .iter()
+        .map(|name| (likeness(name), name))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    match best {
+        Some((likeness, name)) if likeness > 0.7 => format!("did you mean {name}?"),
+        _ => "expected one of the names under peers".to_string(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Peers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PeersVisitor;
+        impl<'de> Visitor<'de> for PeersVisitor {
+            type Value = Peers;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of peers or a list of their names")
+            }
+            fn visit_u64<E>(self, count: u64) -> Result<Peers, E> {
+                Ok(Peers::Count(count))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Peers, A::Error> {
+                let mut all = Vec::new();
+                while let Some(name) = names.next_element()? {
+                    all.push(name);
+                }
+                Ok(Peers::Names(all))
+            }
+        }
+        deserializer.deserialize_any(PeersVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for End {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EndVisitor;
+        impl Visitor<'_> for EndVisitor {
+            type Value = End;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a peer: its name (a string) or its number")
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<End, E> {
+                Ok(End::Number(number.into()))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<End, E> {
+                Ok(End::Number(number.into()))
+            }
+            fn visit_str<E>(self, name: &str) -> Result<End, E> {
+                Ok(End::Name(name.to_string()))
+            }
+        }
+        deserializer.deserialize_any(EndVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntryVisitor;
+        impl<'de> Visitor<'de> for EntryVisitor {
+            type Value = Entry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a link: [peer, peer] or [peer, peer, {latency: seconds}]")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut link: A) -> Result<Entry, A::Error> {
+                use serde::de::Error as _;
+                let short = |length| A::Error::invalid_length(length, &self);
+                let a = link.next_element()?.ok_or_else(|| short(0))?;
+                let b = link.next_element()?.ok_or_else(|| short(1))?;
+                let attributes = link.next_element()?.unwrap_or_default();
+                match link.next_element::<IgnoredAny>()? {
+                    None => Ok(Entry { ends: [a, b], attributes }),
+                    Some(_) => Err(short(4)),
+                }
+            }
+        }
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
