@@ -18,34 +18,30 @@ pub enum Density {
     Links(usize),
 }
 
-pub(super) fn problems(peers: usize, density: Density) -> Vec<Problem> {
+/// What is wrong with the peers and with every density that is given.
+pub(super) fn problems(peers: usize, given: impl IntoIterator<Item = Density>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = count("peers", peers).into_iter().collect();
-    let most = pairs(peers).min(MOST_LINKS);
-    match density {
-        Density::Probability(p) => {
-            if !(p > 0.0 && p <= 1.0) {
+    let countable = problems.is_empty();
+    let expected_links = |p: f64| p * pairs(peers) as f64;
+    for density in given {
+        match density {
+            Density::Probability(p) if !(p > 0.0 && p <= 1.0) => {
                 let expected = "expected a number above 0 and at most 1";
-                problems
-                    .push(("probability", format!("{p} is not a link probability; {expected}")));
-            } else if p * pairs(peers) as f64 > MOST_LINKS as f64 {
-                let links = p * pairs(peers) as f64;
-                problems.push((
-                    "probability",
-                    format!("{p} makes about {links:.0} links; expected at most {MOST_LINKS}"),
-                ));
+                problems.push(("probability", format!("{p} is no probability; {expected}")));
             }
-        }
-        Density::Links(links) if problems.is_empty() => {
-            let least = peers as u64 - 1;
-            if (links as u64) < least {
-                let message = format!("{links} links cannot connect {peers} peers");
-                problems.push(("links", format!("{message}; expected {least} to {most}")));
-            } else if links as u64 > most {
-                let message = format!("{peers} peers cannot have {links} links");
-                problems.push(("links", format!("{message}; expected {least} to {most}")));
+            Density::Probability(p) if countable && expected_links(p) > MOST_LINKS as f64 => {
+                let message = format!("{p} makes about {:.0} links", expected_links(p));
+                problems.push(("probability", format!("{message}; expected at most {MOST_LINKS}")));
             }
+            Density::Links(links) if countable => {
+                let (least, most) = (peers as u64 - 1, pairs(peers).min(MOST_LINKS));
+                if !(least..=most).contains(&(links as u64)) {
+                    let message = format!("{links} links cannot connect {peers} peers");
+                    problems.push(("links", format!("{message}; expected {least} to {most}")));
+                }
+            }
+            _ => {}
         }
-        Density::Links(_) => {}
     }
     problems
 }
@@ -62,7 +58,7 @@ pub fn erdos_renyi(
     density: Density,
     streams: &Streams,
 ) -> Result<Topology, TopologyError> {
-    refuse(problems(peers, density))?;
+    refuse(problems(peers, [density]))?;
     let n = peers as f64;
     match density {
         Density::Probability(p) => first_connected(

@@ -69,87 +69,104 @@ impl fmt::Display for End {
 impl Document {
     /// Turns what was written into a graph, or says what is wrong first.
     pub(super) fn check(self) -> Result<GraphFile, Fault> {
-        let peers = Step::Key("peers");
-        let (count, names) = match self.peers {
-            Peers::Count(count @ 1..=MOST_PEERS) => (count as usize, None),
-            Peers::Count(count) => {
-                let message = format!("{count} is out of range; expected 1 to {MOST_PEERS}");
-                return Fault::at([peers], message);
-            }
-            Peers::Names(names) if names.is_empty() => {
-                return Fault::at([peers], "there is no name; expected at least one peer");
-            }
-            Peers::Names(names) => {
-                (names.len(), Some(names.iter().map(End::to_string).collect::<Vec<_>>()))
-            }
-        };
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        for (i, name) in names.iter().flatten().enumerate() {
-            if numbers.insert(name, i as u32).is_some() {
-                let message = format!("the name {name} is given twice; expected different names");
-                return Fault::at([peers, Step::Index(i)], message);
-            }
-        }
-
-        let mut graph = UnGraph::with_capacity(count, self.links.len());
-        for _ in 0..count {
+        let roster = Roster::new(&self.peers)?;
+        let mut graph = UnGraph::with_capacity(roster.count, self.links.len());
+        for _ in 0..roster.count {
             graph.add_node(());
         }
         let mut first_at: HashMap<(u32, u32), usize> = HashMap::with_capacity(self.links.len());
         for (i, Entry { ends, attributes: Attributes { latency } }) in self.links.iter().enumerate()
         {
-            let link = [Step::Key("links"), Step::Index(i)];
-            let mut found = [0; 2];
-            for (side, end) in ends.iter().enumerate() {
-                let known = match (end, &names) {
-                    (End::Number(number), None) => {
-                        u32::try_from(*number).ok().filter(|&number| (number as usize) < count)
-                    }
-                    (End::Name(_), None) => None,
-                    (end, Some(_)) => numbers.get(end.to_string().as_str()).copied(),
-                };
-                found[side] = match known {
-                    Some(number) => number,
-                    None => {
-                        let expected = match &names {
-                            None => format!("expected 0 to {}", count - 1),
-                            Some(names) => nearest(&end.to_string(), names),
-                        };
-                        let message = format!("there is no peer {end}; {expected}");
-                        return Fault::at([link[0], link[1], Step::Index(side)], message);
-                    }
-                };
-            }
-            let [a, b] = found;
+            let (links, link) = (Step::Key("links"), Step::Index(i));
+            let find = |side: usize| {
+                roster
+                    .find(&ends[side])
+                    .or_else(|unknown| Fault::at([links, link, Step::Index(side)], unknown))
+            };
+            let (a, b) = (find(0)?, find(1)?);
+            let [left, right] = ends;
             if a == b {
-                let message = format!("peer {} is linked to itself; expected two peers", ends[0]);
-                return Fault::at(link, message);
+                let message = format!("peer {left} is linked to itself; expected two peers");
+                return Fault::at([links, link], message);
             }
             if let Some(first) = first_at.insert((a.min(b), a.max(b)), i) {
-                let message = format!("{} and {} are linked by links[{first}]", ends[0], ends[1]);
-                return Fault::at(link, format!("{message} already; expected every link once"));
+                let message = format!("{left} and {right} are linked by links[{first}] already");
+                return Fault::at([links, link], format!("{message}; expected every link once"));
             }
-            if let Some(latency) = latency
-                && !(*latency > 0.0 && latency.is_finite())
+            if let &Some(latency) = latency
+                && !(latency > 0.0 && latency.is_finite())
             {
                 let message = format!("{latency} is no latency; expected seconds, more than 0");
-                let [links, position] = link;
-                return Fault::at([links, position, Step::Index(2), Step::Key("latency")], message);
+                return Fault::at([links, link, Step::Index(2), Step::Key("latency")], message);
             }
             graph.add_edge(a.into(), b.into(), Link { latency: *latency });
         }
-        Topology::new(&graph, names)
+        Topology::new(&graph, roster.names)
             .map(|topology| GraphFile { name: self.name, topology })
             .or_else(|error| Fault::at([], error.to_string()))
     }
 }
 
-/// The name most like the one that is not there.
+/// Who is there.
+struct Roster {
+    count: usize,
+    names: Option<Vec<String>>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Roster {
+    fn new(peers: &Peers) -> Result<Self, Fault> {
+        let section = Step::Key("peers");
+        match peers {
+            &Peers::Count(count @ 1..=MOST_PEERS) => {
+                Ok(Self { count: count as usize, names: None, numbers: HashMap::new() })
+            }
+            Peers::Count(count) => {
+                let message = format!("{count} is out of range; expected 1 to {MOST_PEERS}");
+                Fault::at([section], message)
+            }
+            Peers::Names(names) if names.is_empty() => {
+                Fault::at([section], "there is no name; expected at least one peer")
+            }
+            Peers::Names(names) => {
+                let names: Vec<String> = names.iter().map(End::to_string).collect();
+                let mut numbers = HashMap::with_capacity(names.len());
+                for (i, name) in names.iter().enumerate() {
+                    if numbers.insert(name.clone(), i as u32).is_some() {
+                        let message = format!("the name {name} is given twice");
+                        let message = format!("{message}; expected different names");
+                        return Fault::at([section, Step::Index(i)], message);
+                    }
+                }
+                Ok(Self { count: names.len(), names: Some(names), numbers })
+            }
+        }
+    }
+
+    /// The index of a peer, or the message that there is none and what was expected.
+    fn find(&self, end: &End) -> Result<u32, String> {
+        let known = match (end, &self.names) {
+            (&End::Number(number), None) => {
+                u32::try_from(number).ok().filter(|&number| (number as usize) < self.count)
+            }
+            (End::Name(_), None) => None,
+            (end, Some(_)) => self.numbers.get(&end.to_string()).copied(),
+        };
+        known.ok_or_else(|| {
+            let expected = match &self.names {
+                None => format!("expected 0 to {}", self.count - 1),
+                Some(names) => nearest(&end.to_string(), names),
+            };
+            format!("there is no peer {end}; {expected}")
+        })
+    }
+}
+
+/// A hint at the name most like the one that is not there.
 fn nearest(wanted: &str, names: &[String]) -> String {
-    let likeness = |name: &String| strsim::jaro_winkler(wanted, name);
     let best = names
         .iter()
-        .map(|name| (likeness(name), name))
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
         .reduce(|best, next| if next.0 > best.0 { next } else { best });
     match best {
         Some((likeness, name)) if likeness > 0.7 => format!("did you mean {name}?"),
