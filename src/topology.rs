@@ -17,6 +17,7 @@
 
 mod complete;
 mod config;
+mod connected;
 mod erdos_renyi;
 mod file;
 mod graph;
@@ -24,7 +25,6 @@ mod grid;
 mod layout;
 mod parameter;
 mod path;
-mod random;
 mod random_regular;
 mod ring;
 #[cfg(test)]

@@ -221,8 +221,66 @@ fn density(probability: Option<f64>, links: Option<usize>) -> Result<Density, Pr
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::units::Seed;
+
+    fn any_config() -> impl Strategy<Value = TopologyConfig> {
+        let (peers, resample) = (0_usize..30, any::<bool>());
+        let probability = prop::option::of(-0.5_f64..1.5);
+        let links = prop::option::of(0_usize..200);
+        prop_oneof![
+            peers.clone().prop_map(|peers| TopologyConfig::Path { peers }),
+            peers.clone().prop_map(|peers| TopologyConfig::Ring { peers }),
+            peers.clone().prop_map(|peers| TopologyConfig::Star { peers }),
+            peers.clone().prop_map(|peers| TopologyConfig::Complete { peers }),
+            (peers.clone(), 0_usize..9)
+                .prop_map(|(rows, columns)| TopologyConfig::Grid { rows, columns }),
+            (peers.clone(), probability, links, resample).prop_map(
+                |(peers, probability, links, resample)| TopologyConfig::ErdosRenyi {
+                    peers,
+                    probability,
+                    links,
+                    resample
+                }
+            ),
+            (peers, 0_usize..30, resample).prop_map(|(peers, degree, resample)| {
+                TopologyConfig::RandomRegular { peers, degree, resample }
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_passes_the_check_is_built_connected_and_what_does_not_is_refused(
+            config in any_config(), seed: u64,
+        ) {
+            let built = config.build(&Streams::new(Seed(seed), 0), Path::new("."));
+            match built {
+                Ok(graph) => {
+                    prop_assert_eq!(config.check(), []);
+                    prop_assert!(graph.require_connected().is_ok());
+                }
+                // Only chance may refuse what the check lets pass.
+                Err(BuildError::Topology(TopologyError::NoConnectedGraph { .. })) => {
+                    prop_assert_eq!(config.family(), "erdos-renyi");
+                    prop_assert_eq!(config.check(), []);
+                }
+                Err(_) => prop_assert_ne!(config.check(), []),
+            }
+        }
+
+        #[test]
+        fn a_section_reads_back_equal(config in any_config()) {
+            let text = serde_yaml::with::singleton_map_recursive::serialize(
+                &config,
+                serde_yaml::value::Serializer,
+            );
+            let text = serde_yaml::to_string(&text.unwrap()).unwrap();
+            prop_assert_eq!(parse(&text), config);
+        }
+    }
 
     fn parse(text: &str) -> TopologyConfig {
         let deserializer = serde_yaml::Deserializer::from_str(text);

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use rand::RngExt;
 
+use super::connected::first_connected;
 use super::graph::{Topology, TopologyError};
 use super::parameter::{MOST_LINKS, Problem, count, pairs, refuse};
-use super::random::first_connected;
 use crate::random::{Stream, Streams};
 
 /// How many links there are.

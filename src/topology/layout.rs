@@ -145,7 +145,8 @@ fn stress(topology: &Topology) -> Vec<Point> {
             for j in (0..n).filter(|&j| j != i) {
                 let d = distances[i][j];
                 let apart = [points[i][0] - points[j][0], points[i][1] - points[j][1]];
-                let stretch = d / apart[0].hypot(apart[1]).max(1e-9);
+                let length = (apart[0] * apart[0] + apart[1] * apart[1]).sqrt();
+                let stretch = d / length.max(1e-9);
                 weight += 1.0 / (d * d);
                 for axis in 0..2 {
                     target[axis] += (points[j][axis] + stretch * apart[axis]) / (d * d);

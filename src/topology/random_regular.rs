@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
+use super::connected::first_connected;
 use super::graph::{Topology, TopologyError};
 use super::parameter::{MOST_LINKS, Problem, count, refuse};
-use super::random::first_connected;
 use crate::random::{Stream, Streams};
 
 pub(super) fn problems(peers: usize, degree: usize) -> Vec<Problem> {
@@ -39,12 +39,12 @@ pub(super) fn problems(peers: usize, degree: usize) -> Vec<Problem> {
 /// A random simple graph in which every peer has `degree` neighbours, conditioned on being
 /// connected.
 ///
-/// Ends of links are paired at random; loops and double links are switched away, as by McKay and
-/// Wormald (1990), which for a fixed degree leaves the graph asymptotically uniform; for graphs
-/// so small that this is no comfort, the switch chain, whose stationary law is uniform over all
-/// simple regular graphs, then runs for 10 steps per link (at most 2²⁰). Degrees of half the
-/// peers and more are drawn as complements. Degree 2 is a ring in random order: exactly uniform
-/// over the connected graphs.
+/// Ends of links are paired at random, and loops and double links switched away (McKay and
+/// Wormald, 1990, without their rejections): asymptotically uniform for a fixed degree. For the
+/// sake of small graphs, the switch chain, whose stationary law is uniform over all simple regular
+/// graphs, then runs for 10 steps per link (2²⁰ at most). Degrees of half the peers and more are
+/// drawn as complements. Degree 2 is a ring in random order: exactly uniform over the connected
+/// graphs.
 ///
 /// # Complexity
 /// O(links) expected; a million peers of degree 4 take a few seconds.
@@ -181,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::complete;
-    use super::super::random::connects;
+    use super::super::connected::connects;
     use super::*;
     use crate::random::Purpose;
     use crate::units::Seed;

@@ -41,7 +41,7 @@ enum Peers {
 }
 
 /// A peer, as a name or as a number.
-enum End {
+pub(super) enum End {
     Number(i128),
     Name(String),
 }
