@@ -31,8 +31,8 @@ mod tests {
     fn edge_cases() {
         assert_eq!(complete(1).unwrap().links(), 0);
         assert!(complete(0).is_err());
-        assert!(problem(65_536).is_none(), "2³² − 2¹⁶ ends still fit");
-        assert!(problem(65_537).is_some());
+        assert!(problem(16_384).is_none());
+        assert!(problem(16_385).is_some(), "more than 2²⁷ links");
     }
 
     proptest! {

@@ -19,27 +19,27 @@ use crate::random::Streams;
 pub enum TopologyConfig {
     /// Peers in a row, each linked to the next.
     Path {
-        /// Number of peers, at least 1.
+        /// Number of peers, 1 to 16,777,216.
         peers: usize,
     },
     /// A path whose ends are linked. Two peers share one link, one peer has none.
     Ring {
-        /// Number of peers, at least 1.
+        /// Number of peers, 1 to 16,777,216.
         peers: usize,
     },
     /// Peer 0 is linked to all others, and they to it alone.
     Star {
-        /// Number of peers, at least 1, the hub among them.
+        /// Number of peers, the hub among them, 1 to 16,777,216.
         peers: usize,
     },
     /// Everybody is linked to everybody.
     Complete {
-        /// Number of peers, 1 to 65,536.
+        /// Number of peers, 1 to 16,384.
         peers: usize,
     },
     /// Rows and columns of peers, linked to those beside, above and below; it does not wrap around.
     Grid {
-        /// Number of rows, at least 1.
+        /// Number of rows, at least 1; rows × columns is at most 16,777,216.
         rows: usize,
         /// Number of columns, at least 1.
         columns: usize,
@@ -47,7 +47,7 @@ pub enum TopologyConfig {
     /// Links between random pairs, drawn again until the graph is connected (100 times at most).
     /// Exactly one of `probability` and `links` is given.
     ErdosRenyi {
-        /// Number of peers, at least 1.
+        /// Number of peers, 1 to 16,777,216.
         peers: usize,
         /// Probability of each link, above 0 and at most 1; connected graphs are likely above
         /// ln(peers) / peers.
@@ -62,7 +62,7 @@ pub enum TopologyConfig {
     },
     /// A random connected graph in which everybody has the same number of neighbours.
     RandomRegular {
-        /// Number of peers, at least 1.
+        /// Number of peers, 1 to 16,777,216.
         peers: usize,
         /// Neighbours of each peer: 2 to peers − 1, and even where the number of peers is odd (1
         /// for two peers, 0 for one).

@@ -6,11 +6,12 @@ use super::graph::TopologyError;
 /// A parameter, as it is written in a scenario, and what is wrong with it and was expected.
 pub(super) type Problem = (&'static str, String);
 
-/// The most links a topology can hold: each has two ends, and 32 bits number the ends.
-pub(super) const MOST_LINKS: u64 = u32::MAX as u64 / 2;
+/// The most peers that are built, from a family or a file: a mistyped number is refused before it
+/// exhausts the memory. (32 bits would number 2³² − 2.)
+pub(super) const MOST_PEERS: usize = 1 << 24;
 
-/// The most peers: 32 bits number them, and petgraph keeps the highest index for itself.
-const MOST_PEERS: usize = u32::MAX as usize - 1;
+/// The most links that are built, for the same reason: some 10 GB on the way.
+pub(super) const MOST_LINKS: u64 = 1 << 27;
 
 /// Why there cannot be so many (or so few) of `field`, if there cannot.
 pub(super) fn count(field: &'static str, value: usize) -> Option<Problem> {
@@ -20,7 +21,6 @@ pub(super) fn count(field: &'static str, value: usize) -> Option<Problem> {
 
 /// The number of pairs of different peers, n(n − 1)/2: the links of the complete graph.
 pub(super) fn pairs(peers: usize) -> u64 {
-    // One of the factors is even; `MOST_PEERS` keeps the product below 2⁶⁴.
     let n = peers as u64;
     n.saturating_mul(n.saturating_sub(1)) / 2
 }

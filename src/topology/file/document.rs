@@ -8,11 +8,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::super::graph::{Link, Topology};
+use super::super::parameter;
 use super::GraphFile;
 use super::locate::Step;
-
-/// The most peers a file may have: a mistyped count must not exhaust the memory.
-const MOST_PEERS: u64 = 1 << 24;
 
 /// Something wrong that only the document as a whole shows.
 pub(super) struct Fault {
@@ -118,12 +116,12 @@ impl Roster {
     fn new(peers: &Peers) -> Result<Self, Fault> {
         let section = Step::Key("peers");
         match peers {
-            &Peers::Count(count @ 1..=MOST_PEERS) => {
-                Ok(Self { count: count as usize, names: None, numbers: HashMap::new() })
-            }
-            Peers::Count(count) => {
-                let message = format!("{count} is out of range; expected 1 to {MOST_PEERS}");
-                Fault::at([section], message)
+            &Peers::Count(count) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                match parameter::count("peers", count) {
+                    None => Ok(Self { count, names: None, numbers: HashMap::new() }),
+                    Some((_, message)) => Fault::at([section], message),
+                }
             }
             Peers::Names(names) if names.is_empty() => {
                 Fault::at([section], "there is no name; expected at least one peer")
