@@ -133,6 +133,27 @@ impl Topology {
         Ok(topology)
     }
 
+    /// Builds the petgraph graph of these links, without attributes, and compresses it.
+    pub(super) fn from_links(
+        peers: usize,
+        links: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<Self, TopologyError> {
+        // petgraph keeps the highest index for itself.
+        const LIMIT: u32 = u32::MAX - 1;
+        if peers > LIMIT as usize {
+            return Err(TopologyError::TooLarge { what: format!("{peers} peers"), limit: LIMIT });
+        }
+        let links = links.into_iter();
+        let mut graph = UnGraph::with_capacity(peers, links.size_hint().0);
+        for _ in 0..peers {
+            graph.add_node(());
+        }
+        for (a, b) in links {
+            graph.add_edge(a.into(), b.into(), Link::default());
+        }
+        Self::new(&graph, None)
+    }
+
     /// Number of peers.
     pub fn peers(&self) -> usize {
         self.offsets.len() - 1
@@ -171,6 +192,35 @@ impl Topology {
             Some(names) => Cow::Borrowed(&names[peer.index()]),
             None => Cow::Owned(peer.to_string()),
         }
+    }
+
+    /// The names of all peers, where a file gave them.
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// The number of links on a shortest way from `source` to every peer (breadth-first search);
+    /// `None` where there is no way.
+    pub fn distances(&self, source: PeerId) -> Vec<Option<u32>> {
+        let mut distances = vec![None; self.peers()];
+        distances[source.index()] = Some(0);
+        let mut layer = vec![source];
+        for distance in 1.. {
+            let mut next = Vec::new();
+            for &peer in &layer {
+                for &neighbour in self.neighbours(peer) {
+                    if distances[neighbour.index()].is_none() {
+                        distances[neighbour.index()] = Some(distance);
+                        next.push(neighbour);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            layer = next;
+        }
+        distances
     }
 
     /// Every peer, in order.
