@@ -219,7 +219,7 @@ mod tests {
                 "source.linear-logistic.norm: found NaN, expected a finite number from 0",
                 "test_share: found 1, expected a share from 0 to below 1",
                 "samples: missing, expected {total: …} or {per-peer: …} for a drawn source",
-                "partition.ratio: found 1 weights, expected one for each of 2 peers",
+                "partition.ratio: number of weights: found 1, expected 2, one for each peer",
             ]
         );
     }

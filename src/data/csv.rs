@@ -97,7 +97,8 @@ impl CsvFile {
             rows += 1;
             if lines.record.len() != layout.fields {
                 let found = lines.record.len();
-                let message = format!("found {found} fields, expected {}", layout.fields);
+                let message =
+                    format!("number of fields: found {found}, expected {}", layout.fields);
                 problems.push(CsvProblem { line: lines.line, column: None, message });
                 continue;
             }
@@ -225,7 +226,9 @@ impl<R: Read> Lines<R> {
             // A quote that is never closed swallows the last line feed: hence the maximum.
             let after = self.reader.position().line();
             self.line = after.saturating_sub(1 + inside as u64).max(before);
-            if self.record.len() > 1 || !self.record[0].trim_ascii().is_empty() {
+            if self.record.len() > 1
+                || self.record.iter().any(|field| !field.trim_ascii().is_empty())
+            {
                 return Ok(true);
             }
         }

@@ -23,17 +23,26 @@ impl LinearLogistic {
         sphere::check(self.dimension, self.norm)
     }
 
-    pub(super) fn truth(&self, streams: &Streams) -> Vec<f64> {
-        sphere::truth(self.dimension, self.norm, streams)
+    /// Draws the true parameter.
+    pub(super) fn law(&self, streams: &Streams) -> LogisticLaw {
+        LogisticLaw { truth: sphere::truth(self.dimension, self.norm, streams) }
     }
 }
 
 /// The law of the rows, given w*.
 pub(super) struct LogisticLaw {
-    pub(super) truth: Vec<f64>,
+    truth: Vec<f64>,
 }
 
 impl Law for LogisticLaw {
+    fn dimension(&self) -> usize {
+        self.truth.len()
+    }
+
+    fn truth(&self) -> Option<&[f64]> {
+        Some(&self.truth)
+    }
+
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64 {
         sphere::draw(stream, x);
         let probability = 1.0 / (1.0 + (-sphere::dot(&self.truth, x)).exp());
@@ -50,9 +59,9 @@ mod tests {
     #[test]
     fn truth_has_the_length_that_was_asked_for() {
         let source = LinearLogistic { dimension: 7, norm: 3.0 };
-        let truth = source.truth(&Streams::new(Seed(1), 0));
+        let truth = source.law(&Streams::new(Seed(1), 0)).truth;
         assert!((sphere::dot(&truth, &truth) - 9.0).abs() < 1e-12);
-        assert_ne!(truth, source.truth(&Streams::new(Seed(1), 1)));
+        assert_ne!(truth, source.law(&Streams::new(Seed(1), 1)).truth);
     }
 
     /// On the unit sphere in d dimensions each coordinate has mean 0 and variance 1/d, and in three
@@ -61,7 +70,7 @@ mod tests {
     #[test]
     fn labels_follow_the_logistic_law_on_the_sphere() {
         let (s, n) = (4.0, 60_000);
-        let sample = Moments::of(&LogisticLaw { truth: vec![s, 0.0, 0.0] }, 3, n);
+        let sample = Moments::of(&LogisticLaw { truth: vec![s, 0.0, 0.0] }, n);
         within(sample.positive_share(), 0.5, 0.5, n);
         let rows = || sample.positive.iter().chain(sample.negative.iter());
         for x in rows() {

@@ -37,19 +37,29 @@ impl LinearRegression {
         problems
     }
 
-    pub(super) fn truth(&self, streams: &Streams) -> Vec<f64> {
-        sphere::truth(self.dimension, self.norm, streams)
+    /// Draws the true parameter.
+    pub(super) fn law(&self, streams: &Streams) -> RegressionLaw {
+        let truth = sphere::truth(self.dimension, self.norm, streams);
+        RegressionLaw { truth, noise: self.noise, bound: self.bound }
     }
 }
 
 /// The law of the rows, given w*.
 pub(super) struct RegressionLaw {
-    pub(super) truth: Vec<f64>,
-    pub(super) noise: f64,
-    pub(super) bound: f64,
+    truth: Vec<f64>,
+    noise: f64,
+    bound: f64,
 }
 
 impl Law for RegressionLaw {
+    fn dimension(&self) -> usize {
+        self.truth.len()
+    }
+
+    fn truth(&self) -> Option<&[f64]> {
+        Some(&self.truth)
+    }
+
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64 {
         sphere::draw(stream, x);
         let noise = self.noise * stream.sample::<f64, _>(StandardNormal);
@@ -66,7 +76,7 @@ mod tests {
     fn labels_are_linear_plus_noise() {
         let n = 40_000;
         let law = RegressionLaw { truth: vec![2.0, -1.0, 0.5], noise: 0.3, bound: 100.0 };
-        let rows = sample(&law, 3, n);
+        let rows = sample(&law, n);
         let residuals: Vec<f64> =
             rows.iter().map(|(x, y)| y - sphere::dot(&law.truth, x)).collect();
         within(residuals.iter().sum::<f64>() / n as f64, 0.0, 0.3, n);
@@ -77,7 +87,7 @@ mod tests {
     #[test]
     fn labels_are_clipped_to_the_bound() {
         let law = RegressionLaw { truth: vec![2.0, 0.0], noise: 0.0, bound: 1.0 };
-        let rows = sample(&law, 2, 1_000);
+        let rows = sample(&law, 1_000);
         assert!(rows.iter().all(|(_, y)| y.abs() <= 1.0));
         // |2 cos θ| > 1 for two thirds of the circle.
         let clipped = rows.iter().filter(|(_, y)| y.abs() == 1.0).count() as f64 / 1_000.0;

@@ -23,7 +23,7 @@ pub enum Partition {
     Blocks,
 }
 
-/// The heaviest weight. Products with row numbers stay far within the range of exact integers' size.
+/// The heaviest weight: sums and products with numbers of rows stay finite.
 const HEAVIEST: f64 = 1e9;
 
 impl Partition {
@@ -38,8 +38,10 @@ impl Partition {
             }
         }
         if let Some(peers) = peers.filter(|&peers| peers != weights.len()) {
-            let message =
-                format!("found {} weights, expected one for each of {peers} peers", weights.len());
+            let message = format!(
+                "number of weights: found {}, expected {peers}, one for each peer",
+                weights.len()
+            );
             problems.push(("ratio".to_string(), message));
         }
         if weights.iter().all(|&weight| weight == 0.0) {
@@ -130,7 +132,7 @@ mod tests {
             [
                 "ratio[1]: found -1, expected a weight from 0 to 1e9",
                 "ratio[2]: found NaN, expected a weight from 0 to 1e9",
-                "ratio: found 3 weights, expected one for each of 2 peers",
+                "ratio: number of weights: found 3, expected 2, one for each peer",
             ]
         );
         assert_eq!(ratio(&[0.0]).check(Some(1)).len(), 1);

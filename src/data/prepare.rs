@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayViewMut2, Axis, Slice};
 
 use super::source::Rows;
 use super::split::{Counts, split};
-use super::{DataConfig, DataError, Partitioned, Source, Table, Task, partition};
+use super::{DataConfig, DataError, Partitioned, Table, Task, partition};
 use crate::random::Streams;
 
 /// Data that is ready for a run.
@@ -69,23 +69,25 @@ pub fn prepare(
     if intercept {
         features.push(INTERCEPT.to_string());
     }
-    let counts = require_training_rows(config, peers, source.len(), features.len())?;
+    let width = features.len();
+    let counts = require_training_rows(config, peers, source.len(), width)?;
+    // Before the permutations are made: what cannot be held should fail at once.
+    let (train_cells, test_cells) = (cells(counts.train, width)?, cells(counts.test, width)?);
 
     let mut rows = split(counts, streams);
     config.partition.deal(&mut rows.train, streams);
     let offsets = partition::offsets(&config.partition.sizes(counts.train, peers));
-    let (mut x, y) = gather(&source, &rows.train, d, features.len())?;
-    let mut test = match rows.test.as_slice() {
-        [] => None,
-        rows => {
-            let (x, y) = gather(&source, rows, d, features.len())?;
-            Some(Table { x, y, features: features.clone() })
-        }
-    };
-    let truth = match source {
-        Rows::Drawn { truth, .. } if config.preprocess.is_empty() => truth,
-        _ => None,
-    };
+    let (mut x, y) = gather(&source, &rows.train, d, width, train_cells);
+    let mut test = (counts.test > 0).then(|| {
+        let (x, y) = gather(&source, &rows.test, d, width, test_cells);
+        Table { x, y, features: features.clone() }
+    });
+    let truth = source.truth().filter(|_| config.preprocess.is_empty()).map(|truth| {
+        let mut truth = truth.to_vec();
+        truth.resize(width, 0.0);
+        truth
+    });
+    drop(source);
     for step in &config.preprocess {
         let test = test.as_mut().map(|table| without_intercept(&mut table.x, d));
         step.run(without_intercept(&mut x, d), test, &features)?;
@@ -94,10 +96,7 @@ pub fn prepare(
         train: Arc::new(Partitioned::new(x, y, offsets)),
         test,
         task: config.source.task(),
-        truth: truth.map(|mut truth| {
-            truth.resize(features.len(), 0.0);
-            truth
-        }),
+        truth,
         declarations: config.preprocess.iter().map(|step| step.declaration()).collect(),
         features,
     })
@@ -116,13 +115,7 @@ pub fn outline(
     base: &Path,
 ) -> Result<Outline, DataError> {
     require_valid(config, peers)?;
-    let (rows, d) = match &config.source {
-        Source::Csv(file) => {
-            let (rows, d) = file.shape(base)?;
-            (Some(rows), d)
-        }
-        drawn => (None, drawn.dimension().expect("only a file hides its dimension")),
-    };
+    let (rows, d) = config.source.shape(base)?;
     let dimension = d + usize::from(intercept);
     let counts = require_training_rows(config, peers, rows, dimension)?;
     let sizes = config.partition.sizes(counts.train, peers);
@@ -157,6 +150,15 @@ fn require_training_rows(
     Ok(counts)
 }
 
+/// Room for a matrix, still empty.
+fn cells(rows: usize, columns: usize) -> Result<Vec<f64>, DataError> {
+    let mut cells = Vec::new();
+    // A product that overflows is more than can be reserved, too.
+    let wanted = rows.saturating_mul(columns);
+    let reserved = cells.try_reserve_exact(wanted);
+    reserved.map(|()| cells).map_err(|_| DataError::TooLarge { rows, columns })
+}
+
 /// Writes the rows numbered `order` into one matrix, the first `d` of `width` columns; the rest
 /// stays 1.
 fn gather(
@@ -164,19 +166,13 @@ fn gather(
     order: &[u32],
     d: usize,
     width: usize,
-) -> Result<(Array2<f64>, Vec<f64>), DataError> {
-    let too_large = || DataError::TooLarge { rows: order.len(), columns: width };
-    let cells = order.len().checked_mul(width).ok_or_else(too_large)?;
-    let mut x = Vec::new();
-    x.try_reserve_exact(cells).map_err(|_| too_large())?;
-    x.resize(cells, 1.0);
-    let y = order
-        .iter()
-        .zip(x.chunks_exact_mut(width))
-        .map(|(&r, row)| source.write(r, &mut row[..d]))
-        .collect();
-    let x = Array2::from_shape_vec((order.len(), width), x).expect("one cell per row and column");
-    Ok((x, y))
+    mut cells: Vec<f64>,
+) -> (Array2<f64>, Vec<f64>) {
+    cells.resize(order.len() * width, 1.0);
+    let write = |(&r, row): (&u32, &mut [f64])| source.write(r, &mut row[..d]);
+    let y = order.iter().zip(cells.chunks_exact_mut(width)).map(write).collect();
+    let x = Array2::from_shape_vec((order.len(), width), cells);
+    (x.expect("one cell per row and column"), y)
 }
 
 fn without_intercept(x: &mut Array2<f64>, d: usize) -> ArrayViewMut2<'_, f64> {

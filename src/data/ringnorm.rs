@@ -12,11 +12,11 @@ use crate::random::Stream;
 /// The Bayes error is about 1.3 %; a linear rule errs on about 23 to 24 %.
 pub(super) struct Ringnorm;
 
-impl Ringnorm {
-    pub(super) const DIMENSION: usize = 20;
-}
-
 impl Law for Ringnorm {
+    fn dimension(&self) -> usize {
+        20
+    }
+
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64 {
         let a = 2.0 / 20_f64.sqrt();
         let (y, mean, deviation) = if stream.random() { (1.0, a, 1.0) } else { (-1.0, 0.0, 2.0) };
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn the_positive_class_is_the_tight_one() {
         let (a, n) = (2.0 / 20_f64.sqrt(), 40_000);
-        let sample = Moments::of(&Ringnorm, Ringnorm::DIMENSION, n);
+        let sample = Moments::of(&Ringnorm, n);
         within(sample.positive_share(), 0.5, 0.5, n);
         for (class, mean, variance) in [(&sample.positive, a, 1.0), (&sample.negative, 0.0, 4.0)] {
             for feature in 0..20 {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_best_rule_errs_on_about_one_in_eighty() {
         let a = 2.0 / 20_f64.sqrt();
-        let sample = Moments::of(&Ringnorm, Ringnorm::DIMENSION, 40_000);
+        let sample = Moments::of(&Ringnorm, 40_000);
         let error = sample.error_of(|x| {
             let wide: f64 = x.iter().map(|v| v * v / 8.0).sum();
             let tight: f64 = x.iter().map(|v| (v - a).powi(2) / 2.0).sum();

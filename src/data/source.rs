@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::csv::CsvFile;
-use super::linear_logistic::{LinearLogistic, LogisticLaw};
-use super::linear_regression::{LinearRegression, RegressionLaw};
+use super::linear_logistic::LinearLogistic;
+use super::linear_regression::LinearRegression;
 use super::ringnorm::Ringnorm;
 use super::twonorm::Twonorm;
 use super::waveform::Waveform;
@@ -59,46 +59,47 @@ impl Source {
         problems.into_iter().map(path).collect()
     }
 
-    /// Number of features where it is known without reading a file.
-    pub(super) fn dimension(&self) -> Option<usize> {
-        match self {
-            Self::Twonorm => Some(Twonorm::DIMENSION),
-            Self::Ringnorm => Some(Ringnorm::DIMENSION),
-            Self::Waveform => Some(Waveform::DIMENSION),
-            Self::LinearLogistic(source) => Some(source.dimension),
-            Self::LinearRegression(source) => Some(source.dimension),
-            Self::Csv(_) => None,
-        }
+    /// Number of rows, where the source decides it, and of features. Draws nothing; of a file it
+    /// reads the header and counts the rows.
+    pub(super) fn shape(&self, base: &Path) -> Result<(Option<usize>, usize), DataError> {
+        let dimension = match self {
+            Self::Twonorm => Twonorm.dimension(),
+            Self::Ringnorm => Ringnorm.dimension(),
+            Self::Waveform => Waveform.dimension(),
+            Self::LinearLogistic(source) => source.dimension,
+            Self::LinearRegression(source) => source.dimension,
+            Self::Csv(file) => {
+                let (rows, features) = file.shape(base)?;
+                return Ok((Some(rows), features));
+            }
+        };
+        Ok((None, dimension))
     }
 
     /// Makes the rows reachable by number: draws the true parameter, or reads the file.
     pub(super) fn open(&self, streams: &Streams, base: &Path) -> Result<Rows, DataError> {
-        let (law, dimension, truth): (Box<dyn Law>, _, _) = match self {
-            Self::Twonorm => (Box::new(Twonorm), Twonorm::DIMENSION, None),
-            Self::Ringnorm => (Box::new(Ringnorm), Ringnorm::DIMENSION, None),
-            Self::Waveform => (Box::new(Waveform), Waveform::DIMENSION, None),
-            Self::LinearLogistic(source) => {
-                let truth = source.truth(streams);
-                let law = LogisticLaw { truth: truth.clone() };
-                (Box::new(law), source.dimension, Some(truth))
-            }
-            Self::LinearRegression(source) => {
-                let truth = source.truth(streams);
-                let law = RegressionLaw {
-                    truth: truth.clone(),
-                    noise: source.noise,
-                    bound: source.bound,
-                };
-                (Box::new(law), source.dimension, Some(truth))
-            }
+        let law: Box<dyn Law> = match self {
+            Self::Twonorm => Box::new(Twonorm),
+            Self::Ringnorm => Box::new(Ringnorm),
+            Self::Waveform => Box::new(Waveform),
+            Self::LinearLogistic(source) => Box::new(source.law(streams)),
+            Self::LinearRegression(source) => Box::new(source.law(streams)),
             Self::Csv(file) => return Ok(Rows::Read(file.read(base)?)),
         };
-        Ok(Rows::Drawn { law, dimension, truth, family: streams.family(Purpose::Rows, 0) })
+        Ok(Rows::Drawn { law, family: streams.family(Purpose::Rows, 0) })
     }
 }
 
 /// How one row is drawn.
 pub(super) trait Law {
+    /// Number of features.
+    fn dimension(&self) -> usize;
+
+    /// The true parameter, if there is one.
+    fn truth(&self) -> Option<&[f64]> {
+        None
+    }
+
     /// Writes the features of a row to `x` and returns its label.
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64;
 }
@@ -106,7 +107,7 @@ pub(super) trait Law {
 /// The rows of a source, by number.
 pub(super) enum Rows {
     /// Row r is drawn from stream r, wherever and whenever it is asked for.
-    Drawn { law: Box<dyn Law>, dimension: usize, truth: Option<Vec<f64>>, family: Family },
+    Drawn { law: Box<dyn Law>, family: Family },
     /// The rows of a file.
     Read(Table),
 }
@@ -115,7 +116,7 @@ impl Rows {
     /// Writes the features of row `r` to `x` and returns its label.
     pub(super) fn write(&self, r: u32, x: &mut [f64]) -> f64 {
         match self {
-            Self::Drawn { law, family, .. } => law.draw(&mut family.stream(r.into()), x),
+            Self::Drawn { law, family } => law.draw(&mut family.stream(r.into()), x),
             Self::Read(table) => {
                 let r = r as usize;
                 x.iter_mut().zip(table.x.row(r)).for_each(|(x, value)| *x = *value);
@@ -127,12 +128,20 @@ impl Rows {
     /// The names of the features: those of the file, or x1, x2, …
     pub(super) fn features(&self) -> Vec<String> {
         match self {
-            Self::Drawn { dimension, .. } => (1..=*dimension).map(|i| format!("x{i}")).collect(),
+            Self::Drawn { law, .. } => (1..=law.dimension()).map(|i| format!("x{i}")).collect(),
             Self::Read(table) => table.features.clone(),
         }
     }
 
-    /// How many rows there are, where that is given.
+    /// The true parameter, if there is one.
+    pub(super) fn truth(&self) -> Option<&[f64]> {
+        match self {
+            Self::Drawn { law, .. } => law.truth(),
+            Self::Read(_) => None,
+        }
+    }
+
+    /// How many rows there are, where the source decides it.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             Self::Drawn { .. } => None,
@@ -148,10 +157,10 @@ pub(super) mod testing {
     use crate::units::Seed;
 
     /// The first `n` rows of a law with their labels.
-    pub(crate) fn sample(law: &dyn Law, dimension: usize, n: usize) -> Vec<(Vec<f64>, f64)> {
+    pub(crate) fn sample(law: &dyn Law, n: usize) -> Vec<(Vec<f64>, f64)> {
         let family = Streams::new(Seed(2026), 0).family(Purpose::Rows, 0);
         let row = |r| {
-            let mut x = vec![f64::NAN; dimension];
+            let mut x = vec![f64::NAN; law.dimension()];
             let y = law.draw(&mut family.stream(r), &mut x);
             (x, y)
         };
@@ -195,9 +204,9 @@ pub(super) mod testing {
     }
 
     impl Moments {
-        pub(crate) fn of(law: &dyn Law, dimension: usize, n: usize) -> Self {
+        pub(crate) fn of(law: &dyn Law, n: usize) -> Self {
             let mut sample = Self { positive: Class(Vec::new()), negative: Class(Vec::new()) };
-            for (x, y) in self::sample(law, dimension, n) {
+            for (x, y) in self::sample(law, n) {
                 match y {
                     1.0 => sample.positive.0.push(x),
                     -1.0 => sample.negative.0.push(x),

@@ -12,11 +12,11 @@ use crate::random::Stream;
 /// The Bayes error is Φ(−2) ≈ 2.3 %, and the linear rule sign(Σx) reaches it.
 pub(super) struct Twonorm;
 
-impl Twonorm {
-    pub(super) const DIMENSION: usize = 20;
-}
-
 impl Law for Twonorm {
+    fn dimension(&self) -> usize {
+        20
+    }
+
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64 {
         let a = 2.0 / 20_f64.sqrt();
         let y = if stream.random() { 1.0 } else { -1.0 };
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn moments_and_bayes_error() {
         let (a, n) = (2.0 / 20_f64.sqrt(), 40_000);
-        let sample = Moments::of(&Twonorm, Twonorm::DIMENSION, n);
+        let sample = Moments::of(&Twonorm, n);
         within(sample.positive_share(), 0.5, 0.5, n);
         for (label, class) in [(1.0, &sample.positive), (-1.0, &sample.negative)] {
             for feature in 0..20 {

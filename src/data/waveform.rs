@@ -13,10 +13,6 @@ use crate::random::Stream;
 /// the other two. A linear rule reaches about 88 %.
 pub(super) struct Waveform;
 
-impl Waveform {
-    pub(super) const DIMENSION: usize = 21;
-}
-
 /// The triangular wave of height 6 around `centre`: h(i) = max(6 − |i − centre|, 0).
 fn wave(centre: i32, i: i32) -> f64 {
     f64::from((6 - (i - centre).abs()).max(0))
@@ -28,6 +24,10 @@ const H2: i32 = 15;
 const H3: i32 = 7;
 
 impl Law for Waveform {
+    fn dimension(&self) -> usize {
+        21
+    }
+
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64 {
         let (a, b, y) = match stream.random_range(0..3_u32) {
             0 => (H1, H2, -1.0),
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn moments_of_both_labels() {
         let n = 60_000;
-        let sample = Moments::of(&Waveform, Waveform::DIMENSION, n);
+        let sample = Moments::of(&Waveform, n);
         within(sample.positive_share(), 1.0 / 3.0, (2.0_f64 / 9.0).sqrt(), n);
         for i in 1..=21 {
             let feature = i as usize - 1;

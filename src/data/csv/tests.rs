@@ -76,7 +76,7 @@ fn wrong_values_are_located() {
          rows.csv, line 5, column \"class\": found \"-1\", expected 0 or 1 as before\n\
          rows.csv, line 6, column \"a\": found \"NaN\", expected a finite number\n\
          rows.csv, line 6, column \"class\": found \"2\", expected 0 or 1 as before\n\
-         rows.csv, line 7: found 1 fields, expected 2\n\
+         rows.csv, line 7: number of fields: found 1, expected 2\n\
          rows.csv, line 8, column \"a\": found \"1e999\", expected a finite number"
     );
     assert_eq!(
@@ -97,7 +97,7 @@ fn lines_are_those_of_the_file_whatever_their_ends() {
     }
     assert_eq!(
         refusal(&file(), "a,class\n1,1\n\"1,1\n2,0\n"),
-        "rows.csv, line 3: found 1 fields, expected 2",
+        "rows.csv, line 3: number of fields: found 1, expected 2",
         "a quote that is never closed"
     );
 }

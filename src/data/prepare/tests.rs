@@ -1,7 +1,7 @@
 use ndarray::array;
 
 use super::*;
-use crate::data::{CsvFile, LinearLogistic, LinearRegression, Partition, Samples, Step};
+use crate::data::{CsvFile, LinearLogistic, LinearRegression, Partition, Samples, Source, Step};
 use crate::units::{PeerId, Seed};
 
 fn drawn(source: Source, samples: Samples) -> DataConfig {
@@ -213,6 +213,9 @@ fn what_cannot_be_made_is_refused() {
         "data.samples: missing, expected {total: …} or {per-peer: …} for a drawn source"
     );
     let source = Source::LinearLogistic(LinearLogistic { dimension: 1_000_000, norm: 1.0 });
-    let outline = outline(&drawn(source, Samples::Total(u32::MAX)), 2, false, Path::new("."));
+    let config = drawn(source, Samples::Total(u32::MAX));
+    let outline = outline(&config, 2, false, Path::new("."));
     assert_eq!(outline.unwrap().train_rows, u32::MAX as usize, "an outline costs nothing");
+    let error = run(&config, 2, false).unwrap_err();
+    assert_eq!(error.to_string(), "4294967295 rows of 1000000 columns do not fit in memory");
 }
