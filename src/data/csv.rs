@@ -1,5 +1,6 @@
 //! Rows from a file of comma-separated values.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -149,29 +150,36 @@ impl CsvFile {
             refuse(lines.line, vec![format!("found {found}, expected a header in UTF-8")])
         })?;
 
+        let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (column, name) in header.iter().enumerate() {
+            places.entry(name).or_default().push(column);
+        }
         let mut messages = Vec::new();
-        let mut find = |name: &str| {
-            let mut places = (0..header.len()).filter(|&column| header[column] == name);
-            let place = places.next();
-            if place.is_none() {
-                messages.push(no_column(name, &header));
-            } else if places.next().is_some() {
-                messages.push(format!("column {name:?} is there twice, expected it once"));
+        let mut find = |name: &str| match places.get(name).map(Vec::as_slice) {
+            Some(&[column]) => Some((column, name.to_string())),
+            Some(columns) => {
+                let times = columns.len();
+                messages.push(format!("column {name:?} is there {times} times, expected it once"));
+                None
             }
-            place.map(|column| (column, name.to_string()))
+            None => {
+                messages.push(no_column(name, &header));
+                None
+            }
         };
         let label = find(&self.label);
         let features: Vec<_> = match &self.features {
             Some(names) => names.iter().filter_map(|name| find(name)).collect(),
-            None => header
-                .iter()
-                .filter(|&&name| name != self.label)
-                .filter_map(|name| find(name))
+            None => (0..header.len())
+                .filter(|&column| header[column] != self.label)
+                .filter(|&column| places[header[column]][0] == column)
+                .filter_map(|column| find(header[column]))
                 .collect(),
         };
-        if let Some(column) = features.iter().position(|(_, name)| name.is_empty()) {
-            let column = features[column].0 + 1;
-            messages.push(format!("column {column} has no name, expected one"));
+        if let Some((column, _)) = features.iter().find(|(_, name)| name.is_empty()) {
+            let column = column + 1;
+            messages
+                .push(format!("column {column} has no name, expected one or a list of features"));
         }
         if features.is_empty() && messages.is_empty() {
             messages.push(format!("no column but {:?}, expected features", self.label));
@@ -180,10 +188,7 @@ impl CsvFile {
             Some((label, _)) if messages.is_empty() => {
                 Ok(Layout { label, features, fields: header.len() })
             }
-            _ => {
-                messages.dedup();
-                Err(refuse(lines.line, messages))
-            }
+            _ => Err(refuse(lines.line, messages)),
         }
     }
 }
@@ -236,8 +241,8 @@ impl<R: Read> Lines<R> {
 
     /// The text of a field, or what is there instead.
     fn field(&self, column: usize) -> Result<&str, String> {
-        let text = str::from_utf8(&self.record[column]);
-        text.map(str::trim).map_err(|_| "bytes that are not UTF-8".to_string())
+        let text = str::from_utf8(self.record[column].trim_ascii());
+        text.map_err(|_| "bytes that are not UTF-8".to_string())
     }
 
     fn unexpected(&self, column: &str, found: &str, expected: &str) -> CsvProblem {
@@ -261,7 +266,7 @@ impl<'a> Labels<'a> {
         match (&file.positive, file.task) {
             (_, Task::Regression) => Self::Number,
             (Some(value), Task::Classification) => {
-                Self::Positive { value: value.trim(), seen: false }
+                Self::Positive { value: value.trim_ascii(), seen: false }
             }
             (None, Task::Classification) => Self::Binary { negative: None },
         }

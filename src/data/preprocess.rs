@@ -1,6 +1,6 @@
 //! Preprocessing: statistics of the training part, applied to both parts.
 
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,9 +118,12 @@ fn standardise(train: ArrayView2<'_, f64>) -> Scaling {
 }
 
 fn unit_ball(train: ArrayView2<'_, f64>) -> Scaling {
-    // `hypot` neither overflows nor underflows where squares would.
-    let norms = train.rows().into_iter().map(|row| row.iter().copied().fold(0.0, f64::hypot));
-    let largest = norms.fold(0.0, f64::max);
+    let norm = |row: ArrayView1<'_, f64>| {
+        let squares: f64 = row.iter().map(|value| value * value).sum();
+        // `hypot` is slow, but neither overflows nor underflows where squares do.
+        if squares.is_normal() { squares.sqrt() } else { row.iter().copied().fold(0.0, f64::hypot) }
+    };
+    let largest = train.rows().into_iter().map(norm).fold(0.0, f64::max);
     let d = train.ncols();
     Scaling { centre: vec![0.0; d], scale: vec![if largest > 0.0 { largest } else { 1.0 }; d] }
 }

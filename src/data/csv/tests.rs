@@ -142,9 +142,9 @@ fn headers_that_do_not_fit() {
         ("a,class\n\n", "line 1: no rows after the header, expected at least one"),
         ("a,clas\n1,1\n", "line 1: no column \"class\": did you mean \"clas\"?"),
         ("a,b\n1,1\n", "line 1: no column \"class\": expected one of \"a\", \"b\""),
-        ("a,a,class\n1,1,1\n", "line 1: column \"a\" is there twice, expected it once"),
+        ("a,a,class\n1,1,1\n", "line 1: column \"a\" is there 2 times, expected it once"),
         ("class\n1\n", "line 1: no column but \"class\", expected features"),
-        (",class\n0,1\n", "line 1: column 1 has no name, expected one"),
+        (",class\n0,1\n", "line 1: column 1 has no name, expected one or a list of features"),
     ] {
         assert_eq!(refusal(&file(), text), format!("rows.csv, {expected}"), "{text:?}");
     }
