@@ -1,5 +1,6 @@
 //! Peers that learn together over a graph without showing each other their data.
 
+pub mod data;
 pub mod learn;
 pub mod network;
 pub mod privacy;

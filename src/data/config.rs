@@ -1,0 +1,255 @@
+//! The `data` section of a scenario.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::split::Counts;
+use super::{Partition, Source, Step};
+use crate::random::Streams;
+use crate::units::Seed;
+
+/// How many rows a synthetic source gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Samples {
+    /// All rows, held-out ones included.
+    Total(u32),
+    /// Training rows per peer (with `partition: {ratio: …}` on average); the held-out rows come on
+    /// top.
+    PerPeer(u32),
+}
+
+/// What the peers learn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DataConfig {
+    /// Where rows come from.
+    pub source: Source,
+    /// How many rows are drawn: required for synthetic sources, absent for files, which have as
+    /// many as they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<Samples>,
+    /// Share of all rows that is held out for testing, from 0 to below 1; rounded to whole rows.
+    /// Default 0.
+    #[serde(default)]
+    pub test_share: f64,
+    /// Steps that change the features, in order. Default none.
+    #[serde(default)]
+    pub preprocess: Vec<Step>,
+    /// How training rows are dealt to peers. Default `even`.
+    #[serde(default)]
+    pub partition: Partition,
+    /// Whether every repeat has the same rows, split and partition. Default false.
+    #[serde(default)]
+    pub fixed: bool,
+}
+
+impl From<Source> for DataConfig {
+    /// A section that says its source and nothing else.
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            samples: None,
+            test_share: 0.0,
+            preprocess: Vec::new(),
+            partition: Partition::Even,
+            fixed: false,
+        }
+    }
+}
+
+impl DataConfig {
+    /// The streams that [`prepare`](super::prepare) draws from in a repeat: those of repeat 0 in
+    /// every one where the data is `fixed`.
+    pub fn streams(&self, seed: Seed, repeat: u32) -> Streams {
+        Streams::new(seed, if self.fixed { 0 } else { repeat })
+    }
+
+    /// Every problem as (field path relative to the section, what was found and expected). No file
+    /// is looked at; without `peers`, what depends on their number is not checked.
+    pub fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
+        let within = |section: &'static str| {
+            move |(field, message): (String, String)| (format!("{section}.{field}"), message)
+        };
+        let mut problems: Vec<_> = self.source.check().into_iter().map(within("source")).collect();
+        let mut problem = |field: &str, message: String| problems.push((field.into(), message));
+
+        let share_is_valid = (0.0..1.0).contains(&self.test_share);
+        if !share_is_valid {
+            let message = format!("found {}, expected a share from 0 to below 1", self.test_share);
+            problem("test_share", message);
+        }
+        match (&self.source, self.samples) {
+            (Source::Csv(_), Some(_)) => {
+                let message = "a file has as many rows as it has: expected no samples";
+                problem("samples", message.to_string());
+            }
+            (Source::Csv(_), None) => {}
+            (_, None) => {
+                let message = "missing, expected {total: …} or {per-peer: …} for a drawn source";
+                problem("samples", message.to_string());
+            }
+            (_, Some(Samples::Total(0))) => {
+                problem("samples.total", "found 0, expected at least one row".to_string());
+            }
+            (_, Some(Samples::PerPeer(0))) => {
+                problem("samples.per-peer", "found 0, expected at least one row".to_string());
+            }
+            (_, Some(_)) => {
+                let counts = share_is_valid.then(|| self.counts(peers.unwrap_or(1), None));
+                if let Some(counts) = counts.flatten() {
+                    if u32::try_from(counts.total()).is_err() {
+                        let message =
+                            format!("{} rows, expected at most {}", counts.total(), u32::MAX);
+                        problem("samples", message);
+                    } else if counts.train == 0 {
+                        let message = format!(
+                            "{} holds out all of {} rows, expected one to train on",
+                            self.test_share, counts.test
+                        );
+                        problem("test_share", message);
+                    }
+                }
+            }
+        }
+        if peers == Some(0) {
+            problem("partition", "there is no peer to deal rows to, expected one".to_string());
+        }
+        problems.extend(self.partition.check(peers).into_iter().map(within("partition")));
+        problems
+    }
+
+    /// How many rows are trained on and held out; `rows` is the number in the file, for a source
+    /// that is one. Nothing where neither says.
+    pub(super) fn counts(&self, peers: usize, rows: Option<usize>) -> Option<Counts> {
+        Some(match (rows, self.samples) {
+            (Some(rows), _) => Counts::of_total(rows, self.test_share),
+            (None, Some(Samples::Total(rows))) => Counts::of_total(rows as usize, self.test_share),
+            (None, Some(Samples::PerPeer(rows))) => {
+                Counts::of_train((rows as usize).saturating_mul(peers), self.test_share)
+            }
+            (None, None) => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{CsvFile, LinearLogistic, LinearRegression, Task};
+
+    fn parse(text: &str) -> Result<DataConfig, String> {
+        let deserializer = serde_yaml::Deserializer::from_str(text);
+        serde_yaml::with::singleton_map_recursive::deserialize(deserializer)
+            .map_err(|error: serde_yaml::Error| error.to_string())
+    }
+
+    #[test]
+    fn the_shortest_section() {
+        let expected =
+            DataConfig { samples: Some(Samples::Total(10)), ..DataConfig::from(Source::Twonorm) };
+        assert_eq!(parse("source: twonorm\nsamples: {total: 10}").unwrap(), expected);
+        assert_eq!(expected.check(Some(20)), [], "fewer rows than peers are allowed");
+    }
+
+    #[test]
+    fn a_section_that_says_everything() {
+        let text = "
+            source:
+              linear-regression: {dimension: 5, norm: 2, noise: 0.1, bound: 3}
+            samples: {per-peer: 30}
+            test_share: 0.25
+            preprocess: [standardise, unit-ball]
+            partition: {ratio: [1, 2, 0]}
+            fixed: true";
+        let source = LinearRegression { dimension: 5, norm: 2.0, noise: 0.1, bound: 3.0 };
+        let expected = DataConfig {
+            source: Source::LinearRegression(source),
+            samples: Some(Samples::PerPeer(30)),
+            test_share: 0.25,
+            preprocess: vec![Step::Standardise, Step::UnitBall],
+            partition: Partition::Ratio(vec![1.0, 2.0, 0.0]),
+            fixed: true,
+        };
+        assert_eq!(parse(text).unwrap(), expected);
+        assert_eq!(expected.check(Some(3)), []);
+    }
+
+    #[test]
+    fn a_file_with_labels_that_look_like_numbers() {
+        let config =
+            parse("source: {csv: {path: a.csv, label: class, positive: 1}}\npartition: blocks");
+        let file = CsvFile {
+            path: "a.csv".into(),
+            label: "class".to_string(),
+            features: None,
+            positive: Some("1".to_string()),
+            task: Task::Classification,
+        };
+        assert_eq!(config.unwrap().source, Source::Csv(file));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        for text in [
+            "source: twonorm\nsample: {total: 10}",
+            "source: {linear-logistic: {dimension: 2, norm: 1, noise: 2}}",
+            "source: twonorm\npartition: {odd: 1}",
+            "source: threenorm",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains("unknown"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_problem_is_listed_with_its_place() {
+        let source = Source::LinearLogistic(LinearLogistic { dimension: 0, norm: f64::NAN });
+        let config = DataConfig {
+            test_share: 1.0,
+            partition: Partition::Ratio(vec![1.0]),
+            ..DataConfig::from(source)
+        };
+        let listed: Vec<_> =
+            config.check(Some(2)).iter().map(|(f, m)| format!("{f}: {m}")).collect();
+        assert_eq!(
+            listed,
+            [
+                "source.linear-logistic.dimension: found 0, expected 1 to 1000000",
+                "source.linear-logistic.norm: found NaN, expected a finite number from 0",
+                "test_share: found 1, expected a share from 0 to below 1",
+                "samples: missing, expected {total: …} or {per-peer: …} for a drawn source",
+                "partition.ratio: number of weights: found 1, expected 2, one for each peer",
+            ]
+        );
+    }
+
+    #[test]
+    fn impossible_numbers_of_rows() {
+        let with = |samples, test_share| DataConfig {
+            samples: Some(samples),
+            test_share,
+            ..DataConfig::from(Source::Waveform)
+        };
+        for (config, expected) in [
+            (with(Samples::Total(0), 0.0), "samples.total: found 0, expected at least one row"),
+            (
+                with(Samples::PerPeer(0), 0.0),
+                "samples.per-peer: found 0, expected at least one row",
+            ),
+            (
+                with(Samples::PerPeer(u32::MAX), 0.0),
+                "samples: 8589934590 rows, expected at most 4294967295",
+            ),
+            (
+                with(Samples::Total(3), 0.9),
+                "test_share: 0.9 holds out all of 3 rows, expected one to train on",
+            ),
+        ] {
+            let listed: Vec<_> =
+                config.check(Some(2)).iter().map(|(f, m)| format!("{f}: {m}")).collect();
+            assert_eq!(listed, [expected]);
+        }
+        assert_eq!(with(Samples::Total(3), 0.5).check(Some(0)).len(), 1);
+    }
+}

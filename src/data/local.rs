@@ -1,0 +1,165 @@
+//! Training rows in peer order, and the handle through which a peer sees its own.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2, Axis, Slice};
+
+use crate::units::PeerId;
+
+/// All training rows in one matrix, in peer order: each peer's rows are contiguous.
+#[derive(PartialEq)]
+pub struct Partitioned {
+    x: Array2<f64>,
+    y: Vec<f64>,
+    offsets: Vec<usize>,
+}
+
+impl Partitioned {
+    /// Peer `i` gets rows `offsets[i]..offsets[i + 1]`.
+    pub(super) fn new(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>) -> Self {
+        debug_assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
+        debug_assert!(x.nrows() == y.len() && offsets.is_sorted());
+        Self { x, y, offsets }
+    }
+
+    /// Number of peers, those without rows included.
+    pub fn peers(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many rows a peer has.
+    ///
+    /// # Panics
+    /// Like every method that takes a peer: where there is no such peer.
+    pub fn rows(&self, peer: PeerId) -> usize {
+        self.range(peer).len()
+    }
+
+    /// How many rows there are.
+    pub fn total_rows(&self) -> usize {
+        self.y.len()
+    }
+
+    /// Number of columns, the intercept's included.
+    pub fn dimension(&self) -> usize {
+        self.x.ncols()
+    }
+
+    /// The rows of one peer.
+    pub fn local(&self, peer: PeerId) -> LocalView<'_> {
+        let range = self.range(peer);
+        LocalView { x: self.x.slice_axis(Axis(0), Slice::from(range.clone())), y: &self.y[range] }
+    }
+
+    fn range(&self, peer: PeerId) -> Range<usize> {
+        self.offsets[peer.index()]..self.offsets[peer.index() + 1]
+    }
+}
+
+/// Shapes only: rows are somebody's private data, and there are many.
+impl fmt::Debug for Partitioned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partitioned")
+            .field("peers", &self.peers())
+            .field("rows", &self.total_rows())
+            .field("dimension", &self.dimension())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The rows of one peer, borrowed.
+#[derive(Clone, Copy)]
+pub struct LocalView<'a> {
+    /// One row per sample.
+    pub x: ArrayView2<'a, f64>,
+    /// One label per row.
+    pub y: &'a [f64],
+}
+
+/// What a peer holds of the data: a handle that reaches its own rows and nobody else's.
+#[derive(Clone)]
+pub struct LocalData {
+    everybody: Arc<Partitioned>,
+    peer: PeerId,
+}
+
+impl LocalData {
+    /// The handle of `peer`.
+    ///
+    /// # Panics
+    /// Where the data was not dealt to such a peer.
+    pub fn new(everybody: Arc<Partitioned>, peer: PeerId) -> Self {
+        assert!(peer.index() < everybody.peers(), "no rows were dealt to a peer {peer}");
+        Self { everybody, peer }
+    }
+
+    /// The peer's rows.
+    pub fn x(&self) -> ArrayView2<'_, f64> {
+        self.everybody.local(self.peer).x
+    }
+
+    /// The labels of the peer's rows.
+    pub fn y(&self) -> &[f64] {
+        self.everybody.local(self.peer).y
+    }
+
+    /// How many rows the peer has.
+    pub fn rows(&self) -> usize {
+        self.everybody.rows(self.peer)
+    }
+
+    /// Number of columns, the intercept's included.
+    pub fn dimension(&self) -> usize {
+        self.everybody.dimension()
+    }
+}
+
+/// Shapes only, as for [`Partitioned`].
+impl fmt::Debug for LocalData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalData")
+            .field("peer", &self.peer.0)
+            .field("rows", &self.rows())
+            .field("dimension", &self.dimension())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    fn three_peers() -> Arc<Partitioned> {
+        let x = array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]];
+        Arc::new(Partitioned::new(x, vec![1.0, -1.0, 1.0], vec![0, 1, 1, 3]))
+    }
+
+    #[test]
+    fn a_peer_sees_its_own_rows() {
+        let all = three_peers();
+        assert_eq!((all.peers(), all.total_rows(), all.dimension()), (3, 3, 2));
+        let local = LocalData::new(all.clone(), PeerId(2));
+        assert_eq!(local.x(), array![[3.5, 4.5], [5.5, 6.5]]);
+        assert_eq!(local.y(), [-1.0, 1.0]);
+        let empty = LocalData::new(all, PeerId(1));
+        assert_eq!((empty.rows(), empty.x().nrows(), empty.dimension()), (0, 0, 2));
+    }
+
+    #[test]
+    fn debug_shows_shapes_and_no_data() {
+        let all = three_peers();
+        let local = LocalData::new(all.clone(), PeerId(2));
+        assert_eq!(format!("{local:?}"), "LocalData { peer: 2, rows: 2, dimension: 2, .. }");
+        assert_eq!(format!("{all:?}"), "Partitioned { peers: 3, rows: 3, dimension: 2, .. }");
+    }
+
+    #[test]
+    #[should_panic(expected = "no rows were dealt to a peer 3")]
+    fn there_is_no_handle_for_a_stranger() {
+        LocalData::new(three_peers(), PeerId(3));
+    }
+}

@@ -1,0 +1,221 @@
+use ndarray::array;
+
+use super::*;
+use crate::data::{CsvFile, LinearLogistic, LinearRegression, Partition, Samples, Source, Step};
+use crate::units::{PeerId, Seed};
+
+fn drawn(source: Source, samples: Samples) -> DataConfig {
+    DataConfig { samples: Some(samples), ..DataConfig::from(source) }
+}
+
+fn run(config: &DataConfig, peers: usize, intercept: bool) -> Result<Prepared, DataError> {
+    prepare(config, peers, intercept, &Streams::new(Seed(5), 0), Path::new("."))
+}
+
+fn sources() -> [Source; 5] {
+    [
+        Source::Twonorm,
+        Source::Ringnorm,
+        Source::Waveform,
+        Source::LinearLogistic(LinearLogistic { dimension: 4, norm: 3.0 }),
+        Source::LinearRegression(LinearRegression {
+            dimension: 4,
+            norm: 3.0,
+            noise: 0.5,
+            bound: 2.0,
+        }),
+    ]
+}
+
+#[test]
+fn a_row_does_not_depend_on_how_many_there_are() {
+    for source in sources() {
+        let blocks = |rows| DataConfig {
+            partition: Partition::Blocks,
+            ..drawn(source.clone(), Samples::Total(rows))
+        };
+        let few = run(&blocks(10), 1, false).unwrap().train;
+        let many = run(&blocks(1_000), 1, false).unwrap().train;
+        let (few, many) = (few.local(PeerId(0)), many.local(PeerId(0)));
+        assert_eq!(few.x, many.x.slice_axis(Axis(0), Slice::from(..10)), "{source:?}");
+        assert_eq!(few.y, &many.y[..10]);
+    }
+}
+
+#[test]
+fn the_same_streams_give_the_same_bits_and_others_do_not() {
+    for source in sources() {
+        let config = DataConfig {
+            test_share: 0.3,
+            preprocess: vec![Step::Standardise, Step::UnitBall],
+            ..drawn(source, Samples::Total(60))
+        };
+        let [once, again] = [(); 2].map(|()| run(&config, 7, true).unwrap());
+        assert_eq!(once.train, again.train);
+        assert_eq!(once.test, again.test);
+        let other = config.streams(Seed(5), 1);
+        let other = prepare(&config, 7, true, &other, Path::new(".")).unwrap();
+        assert_ne!(once.train, other.train);
+
+        let fixed = DataConfig { fixed: true, ..config };
+        let third = fixed.streams(Seed(5), 3);
+        let third = prepare(&fixed, 7, true, &third, Path::new(".")).unwrap();
+        assert_eq!(once.train, third.train);
+    }
+}
+
+/// The rows of a prepared run, training and held-out, as sortable bits.
+fn all_rows(prepared: &Prepared) -> Vec<Vec<u64>> {
+    let bits = |x: ndarray::ArrayView1<'_, f64>, y: f64| {
+        x.iter().copied().chain([y]).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let peers = (0..prepared.train.peers()).map(PeerId::new);
+    let train = peers.flat_map(|peer| {
+        let local = prepared.train.local(peer);
+        local.x.rows().into_iter().zip(local.y).map(|(x, &y)| bits(x, y)).collect::<Vec<_>>()
+    });
+    let test = prepared.test.iter().flat_map(|t| t.x.rows().into_iter().zip(&t.y));
+    let mut rows: Vec<_> = train.chain(test.map(|(x, &y)| bits(x, y))).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn every_row_ends_up_somewhere_once() {
+    let whole = drawn(Source::Twonorm, Samples::Total(50));
+    let expected = all_rows(&run(&whole, 1, false).unwrap());
+    for partition in [Partition::Even, Partition::Blocks, Partition::Ratio(vec![0.0, 3.0, 1.0])] {
+        let config = DataConfig { test_share: 0.3, partition, ..whole.clone() };
+        let prepared = run(&config, 3, false).unwrap();
+        assert_eq!(all_rows(&prepared), expected);
+        assert_eq!(prepared.test.unwrap().y.len(), 15);
+        assert_eq!(prepared.train.total_rows(), 35);
+    }
+}
+
+#[test]
+fn the_outline_tells_what_will_be_made() {
+    let uneven = Partition::Ratio(vec![0.0, 3.0, 1.0, 1.0]);
+    for (samples, partition) in [
+        (Samples::Total(50), Partition::Even),
+        (Samples::Total(2), Partition::Even),
+        (Samples::PerPeer(9), Partition::Blocks),
+        (Samples::PerPeer(9), uneven),
+    ] {
+        for source in sources() {
+            let config = DataConfig {
+                test_share: 0.25,
+                partition: partition.clone(),
+                ..drawn(source, samples)
+            };
+            let outline = outline(&config, 4, true, Path::new(".")).unwrap();
+            let prepared = run(&config, 4, true).unwrap();
+            let rows = || (0..4).map(|i| prepared.train.rows(PeerId(i)));
+            let made = Outline {
+                train_rows: prepared.train.total_rows(),
+                test_rows: prepared.test.as_ref().map_or(0, |table| table.y.len()),
+                dimension: prepared.train.dimension(),
+                min_rows: rows().min().unwrap(),
+                max_rows: rows().max().unwrap(),
+            };
+            assert_eq!(outline, made);
+        }
+    }
+}
+
+#[test]
+fn per_peer_counts_training_rows() {
+    let config = DataConfig { test_share: 0.5, ..drawn(Source::Waveform, Samples::PerPeer(6)) };
+    let prepared = run(&config, 5, false).unwrap();
+    assert!((0..5).all(|i| prepared.train.rows(PeerId(i)) == 6));
+    assert_eq!(prepared.test.unwrap().y.len(), 30);
+}
+
+#[test]
+fn the_truth_is_told_where_it_still_holds() {
+    let source = Source::LinearRegression(LinearRegression {
+        dimension: 3,
+        norm: 2.0,
+        noise: 0.0,
+        bound: 10.0,
+    });
+    let config = drawn(source, Samples::Total(40));
+    let prepared = run(&config, 2, true).unwrap();
+    let truth = prepared.truth.unwrap();
+    assert_eq!((truth.len(), truth[3]), (4, 0.0));
+    let local = prepared.train.local(PeerId(1));
+    for (x, y) in local.x.rows().into_iter().zip(local.y) {
+        let fitted: f64 = x.iter().zip(&truth).map(|(x, w)| x * w).sum();
+        assert!((fitted - y).abs() < 1e-12);
+    }
+    let scaled = DataConfig { preprocess: vec![Step::UnitBall], ..config };
+    assert_eq!(run(&scaled, 2, true).unwrap().truth, None);
+    assert_eq!(run(&drawn(Source::Twonorm, Samples::Total(4)), 2, true).unwrap().truth, None);
+}
+
+#[test]
+fn the_intercept_is_untouched_by_preprocessing_and_statistics_are_declared() {
+    let config = DataConfig {
+        test_share: 0.5,
+        preprocess: vec![Step::Standardise, Step::UnitBall],
+        ..drawn(Source::Ringnorm, Samples::Total(30))
+    };
+    let prepared = run(&config, 1, true).unwrap();
+    assert!(prepared.train.local(PeerId(0)).x.column(20).iter().all(|&v| v == 1.0));
+    let test = prepared.test.unwrap();
+    assert!(test.x.column(20).iter().all(|&v| v == 1.0));
+    assert_eq!(prepared.features[20], "intercept");
+    assert_eq!(test.features, prepared.features);
+    assert_eq!(
+        prepared.declarations,
+        [
+            "standardise: mean and deviation of each feature over the training part",
+            "unit-ball: largest row norm over the training part",
+        ]
+    );
+    let local = prepared.train.local(PeerId(0)).x;
+    let features = local.slice_axis(Axis(1), Slice::from(..20));
+    let norms = features.rows().into_iter().map(|row| row.dot(&row).sqrt()).fold(0.0, f64::max);
+    assert!((norms - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_file_is_dealt_in_its_own_order_where_blocks_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "x,y\n1,0\n2,1\n3,1\n4,0\n5,1\n").unwrap();
+    let file = CsvFile {
+        path: "a.csv".into(),
+        label: "y".to_string(),
+        features: None,
+        positive: None,
+        task: Task::Classification,
+    };
+    let config = DataConfig { partition: Partition::Blocks, ..DataConfig::from(Source::Csv(file)) };
+    let streams = config.streams(Seed(1), 0);
+    let prepared = prepare(&config, 2, true, &streams, folder.path()).unwrap();
+    assert_eq!(prepared.train.local(PeerId(0)).x, array![[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]);
+    assert_eq!(prepared.train.local(PeerId(1)).y, [-1.0, 1.0]);
+    assert_eq!(prepared.features, ["x", "intercept"]);
+    let expected = Outline { train_rows: 5, test_rows: 0, dimension: 2, min_rows: 2, max_rows: 3 };
+    assert_eq!(outline(&config, 2, true, folder.path()), Ok(expected));
+
+    let hungry = DataConfig { test_share: 0.95, ..config };
+    let error = prepare(&hungry, 2, true, &streams, folder.path()).unwrap_err();
+    assert_eq!(error, DataError::NoTrainingRows { rows: 5 });
+    assert_eq!(outline(&hungry, 2, true, folder.path()), Err(error));
+}
+
+#[test]
+fn what_cannot_be_made_is_refused() {
+    let error = run(&DataConfig::from(Source::Twonorm), 2, false).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "data.samples: missing, expected {total: …} or {per-peer: …} for a drawn source"
+    );
+    let source = Source::LinearLogistic(LinearLogistic { dimension: 1_000_000, norm: 1.0 });
+    let config = drawn(source, Samples::Total(u32::MAX));
+    let outline = outline(&config, 2, false, Path::new("."));
+    assert_eq!(outline.unwrap().train_rows, u32::MAX as usize, "an outline costs nothing");
+    let error = run(&config, 2, false).unwrap_err();
+    assert_eq!(error.to_string(), "4294967295 rows of 1000000 columns do not fit in memory");
+}
