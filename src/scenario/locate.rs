@@ -9,6 +9,9 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// What the parser counts as the end of a line; carriage returns before newlines are gone by then.
+pub(super) const LINE_BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Which end of an entry to point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -20,62 +23,51 @@ pub(super) enum Target {
 
 /// Line and column, from 1, of what stands under `path`; none if nothing does.
 pub(super) fn position(text: &str, path: &[String], target: Target) -> Option<(usize, usize)> {
-    let of_value = (target == Target::Value).then(|| follow(text, path, Target::Value)).flatten();
-    of_value.or_else(|| follow(text, path, Target::Key))
+    let follow = |target| walk(serde_yaml::Deserializer::from_str(text), path, target);
+    let of_value = (target == Target::Value).then(|| follow(target)).flatten();
+    of_value.or_else(|| follow(Target::Key))
 }
 
 /// Where the second document of a text starts.
 pub(super) fn second_document(text: &str) -> Option<(usize, usize)> {
     let document = serde_yaml::Deserializer::from_str(text).nth(1)?;
-    raise_in(document, &[], Target::Key)
+    walk(document, &[], Target::Key)
 }
 
 /// Line and column, from 1, of a byte of the text.
 pub(super) fn of_byte(text: &str, byte: usize) -> (usize, usize) {
-    let before = &text[..byte];
-    let line = before.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
-    let column = before.rsplit(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).next();
-    (line + 1, column.map_or(0, |rest| rest.chars().count()) + 1)
+    let lines = text[..byte].split(LINE_BREAKS);
+    lines.enumerate().last().map_or((1, 1), |(line, rest)| (line + 1, rest.chars().count() + 1))
 }
 
-fn follow(text: &str, path: &[String], target: Target) -> Option<(usize, usize)> {
-    raise_in(serde_yaml::Deserializer::from_str(text), path, target)
-}
-
-fn raise_in(
+fn walk(
     document: serde_yaml::Deserializer<'_>,
     path: &[String],
     target: Target,
 ) -> Option<(usize, usize)> {
-    let raised = Cell::new(false);
-    let walk = Walk { path, target, whatever: path.is_empty(), raised: &raised };
+    let arrived = Cell::new(false);
+    let walk = Walk { path, target, whatever: path.is_empty(), arrived: &arrived };
     let location = walk.deserialize(document).err()?.location()?;
     // Turning back half-way leaves entries unread, which the parser reports as errors of its own.
-    raised.get().then_some((location.line(), location.column()))
+    arrived.get().then_some((location.line(), location.column()))
 }
 
-/// Follows the path from one value downwards.
+/// Follows the path from one value downwards. The visitor takes no scalar, so arriving at one is
+/// already an error at its place.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     path: &'a [String],
     target: Target,
-    /// Whether a path that ends here means this value, be it a scalar or not.
+    /// Whether a path that ends here means this value even if it is no scalar.
     whatever: bool,
-    raised: &'a Cell<bool>,
+    /// Whether the error that ended the walk was raised where the path ends.
+    arrived: &'a Cell<bool>,
 }
 
 impl Walk<'_> {
-    fn scalar<E: Error>(self) -> Result<(), E> {
-        if self.path.is_empty() && self.target == Target::Value { self.raise() } else { self.end() }
-    }
-
-    fn end<E: Error>(self) -> Result<(), E> {
-        if self.path.is_empty() && self.whatever { self.raise() } else { Ok(()) }
-    }
-
-    fn raise<T, E: Error>(self) -> Result<T, E> {
-        self.raised.set(true);
-        Err(E::custom("here"))
+    fn no_scalar<E: Error>(self) -> Result<(), E> {
+        self.arrived.set(self.path.is_empty() && self.whatever);
+        if self.arrived.get() { Err(E::custom("here")) } else { Ok(()) }
     }
 }
 
@@ -83,6 +75,8 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let of_value = self.target == Target::Value || self.whatever;
+        self.arrived.set(self.path.is_empty() && of_value);
         deserializer.deserialize_any(self)
     }
 }
@@ -91,48 +85,16 @@ impl<'de> Visitor<'de> for Walk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a YAML value")
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_i128<E: Error>(self, _: i128) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_u128<E: Error>(self, _: u128) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
-        self.scalar()
+        f.write_str("a list or a section")
     }
 
     // An empty value stands wherever the parser noticed that it was missing: not worth pointing at.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.end()
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        self.end()
+        self.no_scalar()
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Some((step, rest)) = self.path.split_first() else { return self.end() };
+        let Some((step, rest)) = self.path.split_first() else { return self.no_scalar() };
         let Ok(index) = step.parse::<usize>() else { return Ok(()) };
         for _ in 0..index {
             if items.next_element::<IgnoredAny>()?.is_none() {
@@ -145,8 +107,9 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let Some((step, rest)) = self.path.split_first() else { return self.end() };
-        let key = Key { name: step, last: rest.is_empty(), walk: self };
+        let Some((step, rest)) = self.path.split_first() else { return self.no_scalar() };
+        let ends_at_key = rest.is_empty() && self.target == Target::Key;
+        let key = Key { name: step, ends: ends_at_key, arrived: self.arrived };
         while let Some(found) = entries.next_key_seed(key)? {
             if found {
                 return entries.next_value_seed(Walk { path: rest, whatever: false, ..self });
@@ -161,18 +124,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
 #[derive(Clone, Copy)]
 struct Key<'a> {
     name: &'a str,
-    last: bool,
-    walk: Walk<'a>,
-}
-
-impl Key<'_> {
-    fn compare<E: Error>(self, key: &str) -> Result<bool, E> {
-        let found = key == self.name;
-        if found && self.last && self.walk.target == Target::Key {
-            return self.walk.raise();
-        }
-        Ok(found)
-    }
+    ends: bool,
+    arrived: &'a Cell<bool>,
 }
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
@@ -192,6 +145,8 @@ impl<'de> Visitor<'de> for Key<'_> {
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<bool, E> {
-        self.compare(key)
+        let found = key == self.name;
+        self.arrived.set(found && self.ends);
+        if self.arrived.get() { Err(E::custom("here")) } else { Ok(found) }
     }
 }

@@ -3,6 +3,7 @@
 //! It reads what `serde_yaml::with::singleton_map_recursive` writes (a choice is a bare word or a
 //! section with one key), and attaches to every error the path of the key or value at fault.
 
+use std::marker::PhantomData;
 use std::slice;
 
 use serde::de::{
@@ -18,7 +19,7 @@ use super::tree::key_text;
 
 /// Reads a `T` from the tree.
 pub(super) fn parse<T: DeserializeOwned>(tree: &Value) -> Result<T, Fault> {
-    Node { value: tree, trail: &Trail::Root }.read(std::marker::PhantomData)
+    Node { value: tree, trail: &Trail::Root }.read(PhantomData, Target::Value)
 }
 
 /// The way from the root to a value.
@@ -47,12 +48,12 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    fn read<'de, T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.trail.path(), Target::Value))
-    }
-
-    fn read_key<'de, T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.trail.path(), Target::Key))
+    fn read<'de, T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+        target: Target,
+    ) -> Result<T::Value, Fault> {
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.trail.path(), target))
     }
 
     fn visit_list<'de, V: Visitor<'de>>(
@@ -174,15 +175,15 @@ impl<'de> Deserializer<'de> for Node<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match self.value {
-            Value::String(word) => visitor.visit_enum(Word { node: self, word }),
+            Value::String(_) => visitor.visit_enum(Choice { name: self, content: None }),
             Value::Mapping(section) => {
                 let mut entries = section.iter();
                 match (entries.next(), entries.last()) {
                     (Some((key, content)), None) => {
                         let trail = Trail::Below(self.trail, key_text(key));
                         visitor.visit_enum(Choice {
-                            key: Node { value: key, trail: &trail },
-                            content: Node { value: content, trail: &trail },
+                            name: Node { value: key, trail: &trail },
+                            content: Some(Node { value: content, trail: &trail }),
                         })
                     }
                     (Some((first, _)), Some((last, _))) => {
@@ -234,7 +235,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
         let Some(value) = self.left.next() else { return Ok(None) };
         let trail = Trail::Below(self.trail, self.taken.to_string());
         self.taken += 1;
-        Node { value, trail: &trail }.read(seed).map(Some)
+        Node { value, trail: &trail }.read(seed, Target::Value).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -258,7 +259,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
         self.current = self.left.next();
         let Some((key, _)) = self.current else { return Ok(None) };
         let trail = Trail::Below(self.trail, key_text(key));
-        Node { value: key, trail: &trail }.read_key(seed).map(Some)
+        Node { value: key, trail: &trail }.read(seed, Target::Key).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
@@ -266,61 +267,24 @@ impl<'de> MapAccess<'de> for Entries<'_> {
             return Err(Fault::new("a value was asked for before its key"));
         };
         let trail = Trail::Below(self.trail, key_text(key));
-        Node { value, trail: &trail }.read(seed)
+        Node { value, trail: &trail }.read(seed, Target::Value)
     }
 }
 
-/// A choice written as a bare word.
-struct Word<'a> {
-    node: Node<'a>,
-    word: &'a str,
-}
-
-impl Word<'_> {
-    fn refuse<T>(self) -> Result<T, Fault> {
-        let word = self.word;
-        Err(Fault::new(format!("`{word}` needs a value, found the bare word"))
-            .note(format!("write `{word}: …`, or `{word}: {{}}` if every key may be left out")))
-    }
-}
-
-impl<'de> EnumAccess<'de> for Word<'_> {
-    type Error = Fault;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
-        Ok((self.node.read(seed)?, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Word<'_> {
-    type Error = Fault;
-
-    fn unit_variant(self) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Fault> {
-        self.refuse()
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
-        self.refuse()
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Fault> {
-        self.refuse()
-    }
-}
-
-/// A choice written as a section with one key.
+/// A choice: a bare word, or the one key of a section and what stands under it.
 struct Choice<'a> {
-    key: Node<'a>,
-    content: Node<'a>,
+    name: Node<'a>,
+    content: Option<Node<'a>>,
+}
+
+impl<'a> Choice<'a> {
+    fn content(&self) -> Result<Node<'a>, Fault> {
+        self.content.ok_or_else(|| {
+            let word = key_text(self.name.value);
+            Fault::new(format!("`{word}` needs a value, found the bare word"))
+                .note(format!("write `{word}: …`, or `{word}: {{}}` if every key may be left out"))
+        })
+    }
 }
 
 impl<'de> EnumAccess<'de> for Choice<'_> {
@@ -328,7 +292,8 @@ impl<'de> EnumAccess<'de> for Choice<'_> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
-        Ok((self.key.read_key(seed)?, self))
+        let target = if self.content.is_some() { Target::Key } else { Target::Value };
+        Ok((self.name.read(seed, target)?, self))
     }
 }
 
@@ -336,35 +301,34 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        match self.content.value {
-            Value::Null => Ok(()),
-            _ => {
-                let word = key_text(self.key.value);
-                Err(Fault::new(format!(
-                    "`{word}` takes no value, found {}",
-                    found(self.content.value)
-                ))
-                .note(format!("write the bare word `{word}`"))
-                .at(|| self.key.trail.path(), Target::Key))
+        match self.content.map(|content| content.value) {
+            None | Some(Value::Null) => Ok(()),
+            Some(content) => {
+                let word = key_text(self.name.value);
+                Err(Fault::new(format!("`{word}` takes no value, found {}", found(content)))
+                    .note(format!("write the bare word `{word}`"))
+                    .at(|| self.name.trail.path(), Target::Key))
             }
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        self.content.read(seed)
+        self.content()?.read(seed, Target::Value)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Fault> {
-        let read = self.content.deserialize_tuple(length, visitor);
-        read.map_err(|fault| fault.at(|| self.content.trail.path(), Target::Value))
+        let content = self.content()?;
+        let read = content.deserialize_tuple(length, visitor);
+        read.map_err(|fault| fault.at(|| content.trail.path(), Target::Value))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        fields: &'static [&'static str],
+        _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let read = self.content.deserialize_struct("", fields, visitor);
-        read.map_err(|fault| fault.at(|| self.content.trail.path(), Target::Value))
+        let content = self.content()?;
+        let read = content.deserialize_map(visitor);
+        read.map_err(|fault| fault.at(|| content.trail.path(), Target::Value))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use super::locate::LINE_BREAKS;
+
 /// Where a problem was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -61,9 +63,8 @@ impl Problem {
 
     /// The same problem, at a line and column (both from 1) of the file `name` that reads `text`.
     pub(super) fn in_file(self, name: &str, text: &str, (line, column): (usize, usize)) -> Self {
-        // The line breaks that the YAML parser counts; carriage returns before newlines are gone.
         let excerpt = text
-            .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+            .split(LINE_BREAKS)
             .nth(line - 1)
             .filter(|text| !text.trim().is_empty())
             .map(str::to_owned);

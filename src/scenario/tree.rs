@@ -32,7 +32,8 @@ pub(super) fn load(text: &str) -> Result<Value, Unreadable> {
         });
     }
     let state = RefCell::new(State::default());
-    let error = match (Grow { state: &state }).deserialize(serde_yaml::Deserializer::from_str(text))
+    let error = match (Grow { state: &state, section: None })
+        .deserialize(serde_yaml::Deserializer::from_str(text))
     {
         Ok(tree) => return Ok(tree),
         Err(error) => error,
@@ -94,6 +95,8 @@ struct State {
 #[derive(Clone, Copy)]
 struct Grow<'a> {
     state: &'a RefCell<State>,
+    /// What the section has so far, if this value is its next key.
+    section: Option<&'a Mapping>,
 }
 
 impl Grow<'_> {
@@ -105,8 +108,21 @@ impl Grow<'_> {
     }
 
     fn leaf<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
+        let value = value.into();
+        if self.section.is_some_and(|section| section.contains_key(&value)) {
+            let key = key_text(&value);
+            self.state.borrow_mut().path.push(key.clone());
+            return self.refuse(format!("the key `{key}` stands here a second time"));
+        }
         self.count()?;
-        Ok(value.into())
+        Ok(value)
+    }
+
+    fn branch<E: Error>(self, kind: &str) -> Result<(), E> {
+        match self.section {
+            Some(_) => self.refuse(format!("{kind} cannot be a key")),
+            None => self.count(),
+        }
     }
 
     fn count<E: Error>(self) -> Result<(), E> {
@@ -179,7 +195,7 @@ impl<'de> Visitor<'de> for Grow<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.count()?;
+        self.branch("a list")?;
         let mut list = Vec::new();
         while let Some(item) =
             self.below(list.len().to_string(), || items.next_element_seed(self))?
@@ -190,9 +206,9 @@ impl<'de> Visitor<'de> for Grow<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        self.count()?;
+        self.branch("a section")?;
         let mut section = Mapping::new();
-        while let Some(key) = entries.next_key_seed(Key { grow: self, section: &section })? {
+        while let Some(key) = entries.next_key_seed(Grow { section: Some(&section), ..self })? {
             let value = self.below(key_text(&key), || entries.next_value_seed(self))?;
             section.insert(key, value);
         }
@@ -202,72 +218,5 @@ impl<'de> Visitor<'de> for Grow<'_> {
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         let (tag, _) = tagged.variant::<String>()?;
         self.refuse(format!("the tag `!{tag}` is not used in scenarios"))
-    }
-}
-
-/// Reads a key and refuses one that the section has already.
-struct Key<'a> {
-    grow: Grow<'a>,
-    section: &'a Mapping,
-}
-
-impl Key<'_> {
-    fn new_in_section<E: Error>(self, key: impl Into<Value>) -> Result<Value, E> {
-        let key = key.into();
-        if self.section.contains_key(&key) {
-            let text = key_text(&key);
-            let message = format!("the key `{text}` stands here a second time");
-            self.grow.state.borrow_mut().path.push(text);
-            return self.grow.refuse(message);
-        }
-        Ok(key)
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Key<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Key<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_bool<E: Error>(self, v: bool) -> Result<Value, E> {
-        self.new_in_section(v)
-    }
-
-    fn visit_i64<E: Error>(self, v: i64) -> Result<Value, E> {
-        self.new_in_section(v)
-    }
-
-    fn visit_u64<E: Error>(self, v: u64) -> Result<Value, E> {
-        self.new_in_section(v)
-    }
-
-    fn visit_f64<E: Error>(self, v: f64) -> Result<Value, E> {
-        self.new_in_section(v)
-    }
-
-    fn visit_str<E: Error>(self, v: &str) -> Result<Value, E> {
-        self.new_in_section(v)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        self.new_in_section(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Value, A::Error> {
-        self.grow.refuse("a list cannot be a key")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Value, A::Error> {
-        self.grow.refuse("a section cannot be a key")
     }
 }
