@@ -29,8 +29,12 @@ impl Document {
         let name = path.display().to_string();
         let bytes = std::fs::read(path)
             .map_err(|error| Problem::new("", format!("`{name}` cannot be read: {error}")))?;
+        Self::from_bytes(&name, bytes)
+    }
+
+    fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Problems> {
         match String::from_utf8(bytes) {
-            Ok(text) => Self::from_text(&name, &text),
+            Ok(text) => Self::from_text(name, &text),
             Err(error) => {
                 let valid = error.utf8_error().valid_up_to();
                 let text = tidy(&String::from_utf8_lossy(error.as_bytes()));
@@ -38,7 +42,7 @@ impl Document {
                 // as on its own.
                 let before = tidy(&String::from_utf8_lossy(&error.as_bytes()[..valid]));
                 let position = locate::of_byte(&before, before.len());
-                Err(Problem::new("", "not UTF-8 text").in_file(&name, &text, position).into())
+                Err(Problem::new("", "not UTF-8 text").in_file(name, &text, position).into())
             }
         }
     }
@@ -301,6 +305,25 @@ ratio: [1, 2.5, 1e3]
         assert!(odd[0].is_nan() && odd[1] == f64::INFINITY && odd[2] == f64::NEG_INFINITY);
         let quoted = complaint("topology: complete\nratio: ['1']", &[]);
         assert!(quoted.contains("ratio.0: expected a number, found the text `1`"), "{quoted}");
+    }
+
+    #[test]
+    fn floats_are_written_to_the_last_bit() {
+        let odd = [-0.0, 5e-324, f64::MIN_POSITIVE, f64::MAX, 0.1 + 0.2, 1e23, 1.0, f64::INFINITY];
+        let mut scenario = good(GOOD, &[]);
+        scenario.ratio = odd.into_iter().chain([f64::NEG_INFINITY, f64::NAN]).collect();
+        let bits = |scenario: &Scenario| -> Vec<u64> {
+            scenario.ratio.iter().map(|x| x.to_bits()).collect()
+        };
+        assert_eq!(bits(&good(&to_yaml(&scenario), &[])), bits(&scenario));
+    }
+
+    #[test]
+    fn choices_are_written_as_sections_or_words() {
+        let mut scenario = good("topology: complete", &[]);
+        assert!(to_yaml(&scenario).contains("topology: complete\n"));
+        scenario.topology = Topology::Ring { peers: 3 };
+        assert!(to_yaml(&scenario).contains("topology:\n  ring:\n    peers: 3\n"));
     }
 
     #[test]
@@ -656,9 +679,11 @@ ratio: [1, 2.5, 1e3]
 
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let text = String::from_utf8_lossy(&bytes);
-            if let Err(problems) = Document::from_text("x.yaml", &text) {
-                prop_assert!(!problems.to_string().is_empty());
+            let lossy = String::from_utf8_lossy(&bytes).into_owned();
+            for outcome in [Document::from_bytes("x", bytes), Document::from_text("x", &lossy)] {
+                if let Err(problems) = outcome {
+                    prop_assert!(problems.to_string().starts_with("error: x:"), "{}", problems);
+                }
             }
         }
 

@@ -192,7 +192,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
                         Err(Fault::new(format!(
                             "expected one choice, found `{first}` and `{last}`"
                         ))
-                        .note(format!("expected one of: {}", variants.join(", ")))
+                        .with_names("", variants)
                         .note("to change a choice on the command line, set all of it at once")
                         .at(|| trail.path(), Target::Key))
                     }

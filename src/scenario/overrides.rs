@@ -32,66 +32,41 @@ pub(super) fn apply(tree: &mut Value, argument: &str) -> Result<Override, Proble
         return Err(refuse("", format!("a path of more than {DEEPEST} keys")).into());
     }
     let value = tree::load(text).map_err(|unreadable| refuse(dotted, unreadable.message))?;
-    let slot = slot(tree, &path).map_err(|blocked| {
-        let Blocked { depth, message } = blocked;
-        refuse(dotted, message)
-            .note(format!("to replace it, set the whole of `{}`", path[..depth].join(".")))
-    })?;
-    *slot = value;
+    *slot(tree, &path).map_err(|blocked| refuse(dotted, blocked))? = value;
     Ok(Override { path, argument: argument.to_owned() })
 }
 
-/// Why a path leads nowhere, and how many of its keys could be followed.
-struct Blocked {
-    depth: usize,
-    message: String,
-}
-
-/// The place in the tree that the path names, made if missing.
+/// The place in the tree that the path names, made if missing, or why the path leads nowhere.
 ///
 /// Nothing is made before the last point where the path can be blocked: below a new section there
 /// are only new sections.
-fn slot<'v>(tree: &'v mut Value, path: &[String]) -> Result<&'v mut Value, Blocked> {
+fn slot<'v>(tree: &'v mut Value, path: &[String]) -> Result<&'v mut Value, String> {
     let mut value = tree;
     for (depth, name) in path.iter().enumerate() {
-        let here = || match depth {
-            0 => "the whole file".to_owned(),
-            _ => format!("`{}`", path[..depth].join(".")),
+        let blocked = |why: String| match depth {
+            0 => Err(format!("the scenario is {why}")),
+            _ => Err(format!("`{}` is {why}", path[..depth].join("."))),
         };
-        let blocked = |message| Err(Blocked { depth, message });
         if value.is_null() {
             *value = Value::Mapping(Mapping::new());
         }
         value = match value {
             Value::Mapping(section) => {
                 let key = section.keys().find(|key| key_text(key) == *name).cloned();
-                let key = key.unwrap_or_else(|| new_key(name));
-                section.entry(key).or_insert(Value::Null)
+                section.entry(key.unwrap_or_else(|| new_key(name))).or_insert(Value::Null)
             }
-            Value::Sequence(list) => {
-                let count = list.len();
-                match name.parse::<usize>() {
-                    Ok(index) if index < count => &mut list[index],
-                    Ok(index) if index == count => {
+            Value::Sequence(list) => match name.parse::<usize>() {
+                Ok(index) if index <= list.len() => {
+                    if index == list.len() {
                         list.push(Value::Null);
-                        &mut list[index]
                     }
-                    Ok(_) => {
-                        return blocked(format!(
-                            "{} is a list of {count} items, counted from 0",
-                            here()
-                        ));
-                    }
-                    Err(_) => {
-                        return blocked(format!(
-                            "{} is a list, expected the number of an item, found `{name}`",
-                            here()
-                        ));
-                    }
+                    &mut list[index]
                 }
-            }
+                Ok(_) => return blocked(format!("a list of {} items, from 0", list.len())),
+                Err(_) => return blocked(format!("a list, with no item `{name}`")),
+            },
             scalar => {
-                return blocked(format!("{} is {}, not a section", here(), found(scalar)));
+                return blocked(format!("{}, not a section: set all of it at once", found(scalar)));
             }
         };
     }
@@ -152,13 +127,13 @@ mod tests {
                 "a.b=[1",
                 "a.b: not valid YAML: did not find expected ',' or ']', while parsing a flow sequence",
             ),
-            ("a.b.c=1", "a.b.c: `a.b` is the number 1, not a section"),
+            ("a.b.c=1", "a.b.c: `a.b` is the number 1, not a section: set all of it at once"),
             (
                 "topology.ring.peers=2",
-                "topology.ring.peers: `topology` is the text `star`, not a section",
+                "topology.ring.peers: `topology` is the text `star`, not a section: set all of it at once",
             ),
-            ("ratio.3=1", "ratio.3: `ratio` is a list of 2 items, counted from 0"),
-            ("ratio.x=1", "ratio.x: `ratio` is a list, expected the number of an item, found `x`"),
+            ("ratio.3=1", "ratio.3: `ratio` is a list of 2 items, from 0"),
+            ("ratio.x=1", "ratio.x: `ratio` is a list, with no item `x`"),
         ];
         for (argument, expected) in cases {
             let mut tree = with(FILE);
@@ -167,6 +142,11 @@ mod tests {
             assert_eq!(first, format!("error: --set {argument}: {expected}"));
             assert_eq!(tree, with(FILE), "{argument}");
         }
+        let problem = apply(&mut with("words"), "a=1").expect_err("no section");
+        assert_eq!(
+            problem.0[0].message,
+            "the scenario is the text `words`, not a section: set all of it at once"
+        );
         let endless = format!("{}=1", vec!["a"; 100_000].join("."));
         assert!(apply(&mut with(FILE), &endless).is_err());
     }
