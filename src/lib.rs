@@ -5,5 +5,6 @@ pub mod learn;
 pub mod network;
 pub mod privacy;
 pub mod random;
+pub mod scenario;
 pub mod topology;
 pub mod units;

@@ -1,0 +1,33 @@
+//! Scenario files: read, changed from the command line, turned into typed sections, and every
+//! complaint about them shown at its line.
+//!
+//! ```
+//! use hushmesh::scenario::Document;
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Ring {
+//!     peers: usize,
+//! }
+//!
+//! let mut document = Document::from_text("ring.yaml", "peers: 10\n")?;
+//! document.set("peers=2")?;
+//! let ring = document.parse::<Ring>()?;
+//! assert_eq!(ring.value.peers, 2);
+//! assert_eq!(
+//!     ring.problem("peers", "a ring has at least 3 peers").to_string(),
+//!     "error: --set peers=2: peers: a ring has at least 3 peers",
+//! );
+//! # Ok::<(), hushmesh::scenario::Problems>(())
+//! ```
+
+mod document;
+mod fault;
+mod locate;
+mod node;
+mod overrides;
+mod problem;
+mod tree;
+
+pub use document::{Document, Origin, Parsed, to_yaml};
+pub use problem::{Place, Problem, Problems};
