@@ -2,8 +2,10 @@
 
 pub mod data;
 pub mod learn;
+pub mod measure;
 pub mod network;
 pub mod privacy;
+pub mod protocol;
 pub mod random;
 pub mod scenario;
 pub mod topology;

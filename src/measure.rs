@@ -1,0 +1,18 @@
+//! From peers' states to figures: rows per measured round, statistics over repeats.
+//!
+//! Measuring is omniscient: it sees every state and all data. It is outside the threat model, and
+//! nothing that it computes flows back into a peer, except the decision to stop.
+
+mod config;
+mod metric;
+mod probe;
+mod rate;
+mod recorder;
+mod statistics;
+
+pub use config::{MeasureConfig, StopConfig, What};
+pub use metric::Metric;
+pub use probe::{LocalFigures, Reference, Scorer};
+pub use rate::fitted_rate;
+pub use recorder::{Divergence, MeasuredRow, Recorder};
+pub use statistics::{Estimate, student_quantile};

@@ -1,0 +1,137 @@
+//! Figures of one peer at one moment, computed on its worker.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{MeasureConfig, What};
+use crate::data::{Partitioned, Table};
+use crate::learn::{Loss, Objective, Samples, dot};
+use crate::network::Probe;
+use crate::units::PeerId;
+
+/// What a peer's own model does on its own samples and on the held-out ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LocalFigures {
+    /// J_i(w_i).
+    pub risk: f64,
+    /// Accuracy, or mean squared error, on the peer's own samples; NaN without samples.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub train: f64,
+    /// The same on the held-out samples; NaN without any.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub test: f64,
+}
+
+/// Sees all data and scores every peer.
+#[derive(Debug)]
+pub struct Scorer {
+    train: Arc<Partitioned>,
+    test: Option<Table>,
+    loss: Loss,
+    ridge: f64,
+    wants: [bool; 3],
+}
+
+/// What a model without any peer would do: to be read beside the peers' figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// Held-out accuracy (or MSE) of the trivial model: the more frequent training label, or the
+    /// mean training target.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub trivial_test: f64,
+    /// Held-out accuracy (or MSE) of the central optimum.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub central_test: f64,
+    /// (1/n) Σ_i J_i(w*), the empirical risk of the central optimum.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub central_risk: f64,
+}
+
+impl Scorer {
+    /// Scores under J_i = mean loss + (ridge/2)|w|².
+    pub fn new(
+        config: &MeasureConfig,
+        train: Arc<Partitioned>,
+        test: Option<Table>,
+        loss: Loss,
+        ridge: f64,
+    ) -> Self {
+        let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
+        Self { train, test, loss, ridge, wants }
+    }
+
+    /// F_i, the mean loss over the samples of each peer.
+    pub fn objectives(&self) -> Vec<Objective<'_>> {
+        (0..self.train.peers()).map(|i| self.objective(PeerId::new(i))).collect()
+    }
+
+    fn objective(&self, peer: PeerId) -> Objective<'_> {
+        let local = self.train.local(peer);
+        Objective::mean(Samples::new(local.x, local.y), self.loss)
+    }
+
+    /// J_i(w).
+    fn risk(&self, peer: PeerId, w: &[f64]) -> f64 {
+        self.objective(peer).value(w) + 0.5 * self.ridge * dot(w, w)
+    }
+
+    /// The trivial model and the central optimum, where it is known.
+    pub fn reference(&self, optimum: Option<&[f64]>) -> Reference {
+        let n = self.train.peers();
+        let labels = (0..n).flat_map(|i| self.train.local(PeerId::new(i)).y.iter().copied());
+        let mean = labels.sum::<f64>() / self.train.total_rows() as f64;
+        let trivial_test = self.test.as_ref().map_or(f64::NAN, |test| {
+            let constant = if self.loss.is_classification() { mean.signum() } else { mean };
+            score(self.loss, test.y.iter().map(|&y| (constant, y)))
+        });
+        Reference {
+            trivial_test,
+            central_test: optimum.map_or(f64::NAN, |w| self.on_test(w)),
+            central_risk: optimum.map_or(f64::NAN, |w| {
+                (0..n).map(|i| self.risk(PeerId::new(i), w)).sum::<f64>() / n as f64
+            }),
+        }
+    }
+
+    fn on_test(&self, w: &[f64]) -> f64 {
+        self.test.as_ref().map_or(f64::NAN, |test| {
+            let samples = Samples::new(test.x.view(), &test.y);
+            score(self.loss, samples.rows().map(|(x, y)| (dot(x, w), y)))
+        })
+    }
+}
+
+/// Accuracy of the margins' signs (a margin of 0 counts for −1), or the mean squared error; NaN
+/// without samples.
+fn score(loss: Loss, margins_and_labels: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (z, y) in margins_and_labels {
+        sum += if loss.is_classification() {
+            f64::from(u8::from((z > 0.0) == (y > 0.0)))
+        } else {
+            (z - y) * (z - y)
+        };
+        count += 1.0;
+    }
+    sum / count
+}
+
+impl Probe for Scorer {
+    type Local = LocalFigures;
+
+    fn local(&self, peer: PeerId, w: &[f64]) -> LocalFigures {
+        let [risk, train, test] = self.wants;
+        let local = self.train.local(peer);
+        let samples = Samples::new(local.x, local.y);
+        LocalFigures {
+            risk: if risk { self.risk(peer, w) } else { f64::NAN },
+            train: if train {
+                score(self.loss, samples.rows().map(|(x, y)| (dot(x, w), y)))
+            } else {
+                f64::NAN
+            },
+            test: if test { self.on_test(w) } else { f64::NAN },
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Rows of figures, in the order of rounds, and the decision to stop.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::StopConfig;
+use super::metric::Metric;
+use super::probe::LocalFigures;
+use crate::data::Partitioned;
+use crate::learn::{axpy, distance, norm};
+use crate::network::{Flow, Row};
+use crate::units::{PeerId, Round};
+
+/// Sums over peers run over blocks of this many, in order: the same bits for every shard layout.
+const BLOCK: usize = 1024;
+/// Up to this many peers all pairs are compared.
+const ALL_PAIRS: usize = 128;
+/// A model of this norm has left every reasonable problem behind.
+const DIVERGED: f64 = 1e100;
+
+/// The figures of one measured round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredRow {
+    /// The round.
+    pub round: Round,
+    /// One value per metric, in the run's order; NaN where there is none.
+    #[serde(with = "crate::units::nans_as_nulls")]
+    pub values: Vec<f64>,
+}
+
+/// Where a run left the finite numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Divergence {
+    /// In which round it was seen.
+    pub round: Round,
+    /// At which peer first.
+    pub peer: PeerId,
+    /// The norm of its model.
+    #[serde(with = "crate::units::nan_as_null")]
+    pub value: f64,
+}
+
+/// Turns rows of states into rows of figures.
+pub struct Recorder<'a> {
+    metrics: &'a [Metric],
+    train: &'a Partitioned,
+    optimum: Option<&'a [f64]>,
+    stop: Option<StopConfig>,
+    timed: bool,
+    /// The rows so far.
+    pub rows: Vec<MeasuredRow>,
+    /// The states of the last row.
+    pub last: Option<Row<LocalFigures>>,
+    /// Set when a model was no longer finite; the run stops there.
+    pub divergence: Option<Divergence>,
+    /// Set when the stopping rule was met.
+    pub tolerance_met: bool,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder for these metrics. `timed` says whether simulated time has a meaning.
+    pub fn new(
+        metrics: &'a [Metric],
+        train: &'a Partitioned,
+        optimum: Option<&'a [f64]>,
+        stop: Option<StopConfig>,
+        timed: bool,
+    ) -> Self {
+        Self {
+            metrics,
+            train,
+            optimum,
+            stop,
+            timed,
+            rows: Vec::new(),
+            last: None,
+            divergence: None,
+            tolerance_met: false,
+        }
+    }
+
+    /// Takes a complete row; says whether it is the last.
+    pub fn record(&mut self, row: Row<LocalFigures>) -> Flow {
+        self.divergence = first_divergence(&row);
+        let spread = Spread::of(&row);
+        let values = self.metrics.iter().map(|&metric| self.value(metric, &row, &spread)).collect();
+        self.rows.push(MeasuredRow { round: row.round, values });
+        self.tolerance_met = self.stop.is_some_and(|stop| {
+            spread.gap < stop.consensus_gap && max(&row.residuals) < stop.dual_residual
+        });
+        self.last = Some(row);
+        if self.divergence.is_some() || self.tolerance_met { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn value(&self, metric: Metric, row: &Row<LocalFigures>, spread: &Spread) -> f64 {
+        let n = row.residuals.len();
+        let states = || row.scored.chunks_exact(row.dimension.max(1));
+        match metric {
+            Metric::ConsensusGap => spread.gap,
+            Metric::ConsensusGapMean => spread.gap_mean,
+            Metric::PairwiseGap if n > ALL_PAIRS => f64::NAN,
+            Metric::PairwiseGap => {
+                let pairs = states()
+                    .enumerate()
+                    .flat_map(|(i, a)| states().skip(i + 1).map(move |b| (a, b)));
+                pairs.map(|(a, b)| distance(a, b)).fold(0.0, f64::max)
+            }
+            Metric::NormGap => spread.norm_high - spread.norm_low,
+            Metric::DualResidual => max(&row.residuals),
+            Metric::OptimumDistance => self.optimum.map_or(f64::NAN, |optimum| {
+                states().map(|w| distance(w, optimum)).fold(0.0, f64::max)
+            }),
+            Metric::EmpiricalRisk => mean(row.locals.iter().map(|l| l.risk)),
+            Metric::TrainAccuracy | Metric::TrainMse => {
+                let weight = |i| self.train.rows(PeerId::new(i)) as f64;
+                let scores = row.locals.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0);
+                let total = self.train.total_rows() as f64;
+                blocks(scores.map(|(i, l)| weight(i) * l.train)) / total
+            }
+            Metric::TrainAccuracyWorst => {
+                row.locals.iter().map(|l| l.train).fold(f64::NAN, f64::min)
+            }
+            Metric::TrainMseWorst => row.locals.iter().map(|l| l.train).fold(f64::NAN, f64::max),
+            Metric::TestAccuracy | Metric::TestMse => mean(row.locals.iter().map(|l| l.test)),
+            Metric::TestAccuracyWorst => row.locals.iter().map(|l| l.test).fold(f64::NAN, f64::min),
+            Metric::TestMseWorst => row.locals.iter().map(|l| l.test).fold(f64::NAN, f64::max),
+            Metric::Messages => row.messages as f64,
+            Metric::Bytes => row.bytes as f64,
+            Metric::SimSeconds if self.timed => row.time.seconds(),
+            Metric::SimSeconds => f64::NAN,
+        }
+    }
+}
+
+/// How far apart the states are.
+struct Spread {
+    gap: f64,
+    gap_mean: f64,
+    norm_low: f64,
+    norm_high: f64,
+}
+
+impl Spread {
+    fn of<L>(row: &Row<L>) -> Self {
+        let (n, d) = (row.residuals.len(), row.dimension);
+        let mut center = vec![0.0; d];
+        let mut block = vec![0.0; d];
+        for states in row.scored.chunks(BLOCK * d.max(1)) {
+            block.fill(0.0);
+            states.chunks_exact(d).for_each(|w| axpy(1.0, w, &mut block));
+            axpy(1.0, &block, &mut center);
+        }
+        center.iter_mut().for_each(|c| *c /= n as f64);
+        let states = || row.scored.chunks_exact(d.max(1));
+        let distances = || states().map(|w| distance(w, &center));
+        let norms = || states().map(norm);
+        Self {
+            gap: distances().fold(0.0, f64::max),
+            gap_mean: mean(distances()),
+            norm_low: norms().fold(f64::INFINITY, f64::min),
+            norm_high: norms().fold(0.0, f64::max),
+        }
+    }
+}
+
+fn first_divergence<L>(row: &Row<L>) -> Option<Divergence> {
+    let norms = row.scored.chunks_exact(row.dimension.max(1)).map(norm);
+    norms
+        .enumerate()
+        .find(|&(_, norm)| norm.is_nan() || norm > DIVERGED)
+        .map(|(i, value)| Divergence { round: row.round, peer: PeerId::new(i), value })
+}
+
+fn max(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+/// A sum in blocks, in order.
+fn blocks(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut total, mut block) = (0.0, 0.0);
+    for (i, value) in values.enumerate() {
+        block += value;
+        if (i + 1) % BLOCK == 0 {
+            total += block;
+            block = 0.0;
+        }
+    }
+    total + block
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    blocks(values) / count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::SimTime;
+
+    fn row(states: &[[f64; 2]]) -> Row<LocalFigures> {
+        Row {
+            round: Round(3),
+            time: SimTime(5),
+            messages: 7,
+            bytes: 70,
+            releases: 7,
+            dimension: 2,
+            scored: states.concat(),
+            residuals: vec![0.5; states.len()],
+            locals: vec![LocalFigures::default(); states.len()],
+        }
+    }
+
+    #[test]
+    fn gaps_of_a_triangle() {
+        let spread = Spread::of(&row(&[[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]]));
+        assert_eq!(spread.gap, 5.0_f64.sqrt());
+        let mean = (2.0_f64.sqrt() + 2.0 * 5.0_f64.sqrt()) / 3.0;
+        assert!((spread.gap_mean - mean).abs() < 1e-15);
+        assert_eq!((spread.norm_low, spread.norm_high), (0.0, 3.0));
+    }
+
+    #[test]
+    fn a_model_that_is_not_finite_names_its_peer() {
+        let seen = first_divergence(&row(&[[0.0, 1.0], [f64::INFINITY, 0.0]])).unwrap();
+        assert_eq!((seen.round, seen.peer, seen.value), (Round(3), PeerId(1), f64::INFINITY));
+        assert!(first_divergence(&row(&[[0.0, f64::NAN]])).unwrap().value.is_nan());
+        assert_eq!(first_divergence(&row(&[[0.0, 1.0]])), None);
+    }
+}

@@ -1,0 +1,292 @@
+//! Fully distributed consensus ADMM.
+//!
+//! Wang, Ishii, Du, Cheng, Chen, "Privacy-preserving ADMM-based distributed machine learning"
+//! (arXiv 1908.01059), equations (9) and (10), that is (15) and (17) without noise. Peer i holds
+//! m_i samples and J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = γ = 0, in round t:
+//!
+//! ```text
+//! w_i ← argmin_w J_i(w) + γ_iᵀw + β Σ_{l ∈ N_i} |w − (w~_i + w~_l)/2|²     primal
+//! w~_i ← w_i, sent to the neighbours                                      exchange
+//! γ_i ← γ_i + β Σ_{l ∈ N_i} (w~_i − w~_l)                                 dual
+//! ```
+//!
+//! Written out, the argmin is that of F_i(w) + (q/2)|w|² + bᵀw with F_i the mean loss,
+//! q = a/n + 2β|N_i| and b = γ_i − β Σ_l (w~_i + w~_l) of the round before.
+//!
+//! Σ_i γ_i = 0 in every round, so the limit is the optimum of Σ_i J_i, whatever β and the graph.
+//!
+//! Messages: two per link and round, 8 + 8d bytes each. Memory: see [`AdmmPeer::memory`].
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::penalty::Penalty;
+use crate::data::LocalData;
+use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, distance};
+use crate::network::{Context, Peer};
+use crate::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
+use crate::units::{PeerId, Round, SimTime};
+
+/// The scenario's `protocol.admm` section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdmmConfig {
+    /// Penalty and dual step β: a number above 0, or `auto` (default) for the one with the best
+    /// predicted rate on this graph and data.
+    #[serde(default)]
+    pub penalty: Penalty,
+    /// The most rounds that the peers run, at least 1.
+    pub rounds: u32,
+    /// Norm of the gradient at which a local argmin counts as solved; default 1e-10, at least
+    /// 1e-14.
+    #[serde(default = "default_tolerance")]
+    pub tolerance: f64,
+}
+
+fn default_tolerance() -> f64 {
+    1e-10
+}
+
+impl AdmmConfig {
+    /// Everything that is wrong with it: (field, what was expected).
+    pub fn check(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if let Penalty::Value(beta) = self.penalty
+            && !(1e-12..=1e12).contains(&beta)
+        {
+            problems.push((
+                "penalty".to_string(),
+                format!("expected `auto` or a number from 1e-12 to 1e12, found {beta}"),
+            ));
+        }
+        if self.rounds == 0 {
+            problems.push(("rounds".to_string(), "expected at least 1 round".to_string()));
+        }
+        if !(1e-14..=1.0).contains(&self.tolerance) {
+            problems.push((
+                "tolerance".to_string(),
+                format!("expected a gradient norm from 1e-14 to 1, found {}", self.tolerance),
+            ));
+        }
+        problems
+    }
+}
+
+/// What the peers of one run have in common, with every `auto` resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdmmParameters {
+    /// ℓ.
+    pub loss: Loss,
+    /// a/n: each peer's share of the regularisation.
+    pub ridge: f64,
+    /// β.
+    pub penalty: f64,
+    /// Rounds to run.
+    pub rounds: Round,
+    /// Gradient norm of a solved argmin.
+    pub tolerance: f64,
+}
+
+/// The one message: a peer's model of a round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    round: Round,
+    model: Arc<[f64]>,
+}
+
+impl Wire for Exchange {
+    fn size(&self) -> usize {
+        self.round.size() + self.model.size()
+    }
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.round.encode(bytes);
+        self.model.encode(bytes);
+    }
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(Self { round: Wire::decode(bytes)?, model: Wire::decode(bytes)? })
+    }
+}
+
+/// Neighbours are at most one round ahead, so two places per neighbour hold all that can arrive.
+fn parity(round: Round) -> usize {
+    round.0 as usize % 2
+}
+
+/// Peer i.
+#[derive(Debug)]
+pub struct AdmmPeer {
+    data: LocalData,
+    parameters: AdmmParameters,
+    neighbours: Box<[PeerId]>,
+    round: Round,
+    /// w_i.
+    w: Vec<f64>,
+    /// γ_i.
+    gamma: Vec<f64>,
+    /// Σ_l (w~_i + w~_l) of the last complete round.
+    sum: Vec<f64>,
+    solver: ChordNewton,
+    /// w~_i of this round and the last. When a round comes up again every neighbour has let go of
+    /// its buffer, so the messages of a whole run live in these two.
+    sent: [Arc<[f64]>; 2],
+    /// w~_l by neighbour and parity of the round.
+    inbox: Vec<[Option<Arc<[f64]>>; 2]>,
+    arrived: [u32; 2],
+}
+
+impl AdmmPeer {
+    /// The peer with these samples and these neighbours.
+    pub fn new(data: LocalData, neighbours: &[PeerId], parameters: AdmmParameters) -> Self {
+        let d = data.dimension();
+        Self {
+            parameters,
+            neighbours: neighbours.into(),
+            round: Round(1),
+            w: vec![0.0; d],
+            gamma: vec![0.0; d],
+            sum: vec![0.0; d],
+            solver: ChordNewton::new(),
+            sent: [vec![0.0; d].into(), vec![0.0; d].into()],
+            inbox: vec![[None, None]; neighbours.len()],
+            arrived: [0, 0],
+            data,
+        }
+    }
+
+    /// Bytes that a peer with this many neighbours occupies in dimension d, beside its samples: six
+    /// vectors (w, γ, the sum, the loss gradient, two messages), the Cholesky factor, the inbox.
+    pub fn memory(neighbours: usize, d: usize) -> usize {
+        let factor = if d <= DENSE_LIMIT { d * (d + 1) / 2 } else { 0 };
+        const ALLOCATION: usize = 16;
+        size_of::<Self>()
+            + 8 * (6 * d + factor)
+            + neighbours * (size_of::<[Option<Arc<[f64]>>; 2]>() + size_of::<PeerId>())
+            + 9 * ALLOCATION
+    }
+
+    /// Bytes of one message in dimension d.
+    pub fn message_bytes(d: usize) -> usize {
+        Round(0).size() + 4 + 8 * d
+    }
+
+    /// (15) and the exchange.
+    fn primal(&mut self, context: &mut Context<'_, Exchange>) {
+        let AdmmParameters { loss, ridge, penalty: beta, tolerance, .. } = self.parameters;
+        let degree = self.neighbours.len() as f64;
+
+        // b = γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
+        let outgoing = writable(&mut self.sent[parity(self.round)]);
+        for ((b, gamma), sum) in outgoing.iter_mut().zip(&self.gamma).zip(&self.sum) {
+            *b = gamma - beta * sum;
+        }
+        let samples = Samples::new(self.data.x(), self.data.y());
+        let problem = Subproblem {
+            objective: Objective::mean(samples, loss),
+            quadratic: ridge + 2.0 * beta * degree,
+            linear: outgoing,
+        };
+        let solved = self.solver.solve(&problem, &mut self.w, tolerance, context.workspace());
+        context.spend(solved.passes * samples.len() as f64);
+
+        // w~ = w: nothing protects it.
+        outgoing.copy_from_slice(&self.w);
+        let model = in_the_clear(Arc::clone(&self.sent[parity(self.round)]), Pieces::RECORD);
+        let message = public(self.round).zip(model);
+        context.broadcast(&message.map(|(round, model)| Exchange { round, model }));
+        if self.neighbours.is_empty() {
+            context.timer(SimTime::ZERO);
+        }
+    }
+
+    /// (17), once every neighbour's w~ of this round is there.
+    fn dual(&mut self, context: &mut Context<'_, Exchange>) {
+        let beta = self.parameters.penalty;
+        let side = parity(self.round);
+        let own = &self.sent[side];
+        let workspace = context.workspace();
+        workspace.clear();
+        workspace.extend_from_slice(&self.sum);
+        self.sum.fill(0.0);
+        for received in &mut self.inbox {
+            let Some(theirs) = received[side].take() else { continue };
+            let both = own.iter().zip(theirs.iter());
+            for ((sum, gamma), (own, theirs)) in self.sum.iter_mut().zip(&mut self.gamma).zip(both)
+            {
+                *sum += own + theirs;
+                *gamma += beta * (own - theirs);
+            }
+        }
+        self.arrived[side] = 0;
+        // |∇J_i(w_i) + γ_i|: by the argmin's optimality it is β times the change of the sum.
+        let residual = beta * distance(&self.sum, workspace);
+        context.deposit(self.round, &self.w, residual);
+    }
+
+    /// Ends every round whose messages are all there, and begins the next.
+    fn advance(&mut self, context: &mut Context<'_, Exchange>) {
+        while !self.done() && self.arrived[parity(self.round)] as usize == self.neighbours.len() {
+            self.dual(context);
+            self.round = self.round.next();
+            if !self.done() {
+                self.primal(context);
+            }
+            if self.neighbours.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn done(&self) -> bool {
+        self.round > self.parameters.rounds
+    }
+}
+
+/// The buffer itself if nobody else holds it any more, else a new one in its place.
+fn writable(buffer: &mut Arc<[f64]>) -> &mut [f64] {
+    if Arc::get_mut(buffer).is_none() {
+        *buffer = vec![0.0; buffer.len()].into();
+    }
+    Arc::get_mut(buffer).expect("a buffer that was just made is held once")
+}
+
+impl Peer for AdmmPeer {
+    type Message = Exchange;
+
+    fn start(&mut self, context: &mut Context<'_, Exchange>) {
+        self.primal(context);
+    }
+
+    fn receive(
+        &mut self,
+        from: PeerId,
+        message: Released<Exchange>,
+        context: &mut Context<'_, Exchange>,
+    ) {
+        let Exchange { round, model } = message.into_value();
+        if let Ok(slot) = self.neighbours.binary_search(&from) {
+            self.inbox[slot][parity(round)] = Some(model);
+            self.arrived[parity(round)] += 1;
+        }
+        self.advance(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_, Exchange>) {
+        self.advance(context);
+    }
+
+    fn waiting_for(&self) -> Vec<PeerId> {
+        if self.done() {
+            return Vec::new();
+        }
+        let side = parity(self.round);
+        let missing = self.neighbours.iter().zip(&self.inbox);
+        missing.filter(|(_, inbox)| inbox[side].is_none()).map(|(&peer, _)| peer).collect()
+    }
+
+    fn weight(&self) -> u64 {
+        let d = self.data.dimension() as u64;
+        d * (4 * self.data.rows() as u64 + d + self.neighbours.len() as u64)
+    }
+}
