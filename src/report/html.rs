@@ -1,8 +1,9 @@
 //! A page that holds a report: one file, no scripts, nothing fetched.
 
 use super::markup::Element;
+use super::number::Medium;
 use super::svg::Svg;
-use super::table::Table;
+use super::table::{Cell, Table};
 
 /// Forbids whatever could reach for the network; the page's own style is all that it allows.
 const POLICY: &str =
@@ -11,14 +12,31 @@ const POLICY: &str =
 const CONTENTS_FROM: usize = 4;
 
 /// A number that the reader should see first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeyFigure {
-    /// What it is.
-    pub name: String,
-    /// The number as shown, with its unit.
-    pub value: String,
-    /// What to know beside it, such as its interval or what it compares with.
-    pub note: Option<String>,
+    name: String,
+    value: Cell,
+    unit: Option<String>,
+    note: Option<String>,
+}
+
+impl KeyFigure {
+    /// A number under its name.
+    pub fn new(name: impl Into<String>, value: impl Into<Cell>) -> Self {
+        Self { name: name.into(), value: value.into(), unit: None, note: None }
+    }
+
+    /// The same with a unit after the number.
+    pub fn unit(mut self, unit: impl Into<String>) -> Self {
+        self.unit = Some(unit.into());
+        self
+    }
+
+    /// The same with what to know beside it, such as what it compares with.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
 }
 
 /// A piece of a section.
@@ -204,10 +222,15 @@ fn scrolling(kind: &str, label: &str) -> Element {
 impl KeyFigure {
     fn element(&self) -> Element {
         let part = |class: &str, text: &str| Element::new("p").set("class", class).text(text);
+        let value = self.value.show(Medium::Typeset);
+        let value = match &self.unit {
+            Some(unit) => format!("{value}\u{a0}{unit}"),
+            None => value,
+        };
         let card = Element::new("div")
             .set("class", "card")
             .with(part("name", &self.name))
-            .with(part("value", &self.value));
+            .with(part("value", &value));
         match &self.note {
             Some(note) => card.with(part("note", note)),
             None => card,
@@ -234,7 +257,7 @@ mod tests {
             Block::figure(plot.to_svg(), text()),
             Block::Preformatted(text()),
             Block::Definitions(vec![(text(), text())]),
-            Block::KeyFigures(vec![KeyFigure { name: text(), value: text(), note: Some(text()) }]),
+            Block::KeyFigures(vec![KeyFigure::new(text(), text()).unit(text()).note(text())]),
             Block::Warnings(vec![text()]),
         ]
     }

@@ -76,7 +76,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    fn show(&self, medium: Medium) -> String {
+    pub(crate) fn show(&self, medium: Medium) -> String {
         match *self {
             Self::Text(ref text) => printable(text),
             Self::Number(value) => number::figure_in(value, medium),
@@ -108,6 +108,12 @@ impl From<f64> for Cell {
 
 impl From<usize> for Cell {
     fn from(count: usize) -> Self {
+        Self::Number(count as f64)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
         Self::Number(count as f64)
     }
 }
@@ -218,10 +224,10 @@ impl Table {
             }
         }));
         // Decimal points align because all fractions of a column get the same width.
-        let tails: Vec<usize> = (0..self.columns.len())
+        let tails: Vec<f64> = (0..self.columns.len())
             .map(|c| {
-                let tail = |row: &Vec<Cell>| width(split_decimal(&row[c].show(Medium::Typeset)).1);
-                self.rows.iter().map(tail).max().unwrap_or(0)
+                let tail = |row: &Vec<Cell>| digits(split_decimal(&row[c].show(Medium::Typeset)).1);
+                self.rows.iter().map(tail).fold(0.0, f64::max)
             })
             .collect();
         let body = self.rows.iter().map(|row| {
@@ -232,20 +238,20 @@ impl Table {
                 let element = Element::new(if names_row { "th" } else { "td" });
                 let element = if names_row { element.set("scope", "row") } else { element };
                 let element = element.set("class", column.class());
-                if column.alignment != Alignment::Decimal || tail_width == 0 {
+                if column.alignment != Alignment::Decimal || tail_width == 0.0 {
                     return element.text(&text);
                 }
                 let (head, tail) = split_decimal(&text);
                 let tail = Element::new("span")
                     .set("class", "tail")
-                    .set("style", format!("min-width:{tail_width}ch"))
+                    .set("style", format!("min-width:{tail_width:.1}ch"))
                     .text(tail);
                 element.text(head).with(tail)
             }))
         });
         let mut table = Element::new("table");
         if let Some(caption) = &self.caption {
-            table.push(Element::new("caption").text(caption));
+            table.push(Element::new("caption").with(Element::new("span").text(caption)));
         }
         table.with(Element::new("thead").with(head)).with(Element::new("tbody").with_all(body))
     }
@@ -305,6 +311,16 @@ fn split_decimal(text: &str) -> (&str, &str) {
         c.is_ascii_digit() || matches!(c, '-' | '\u{2212}' | ',' | '\u{202f}' | '(' | '–' | '∞')
     };
     text.split_at(text.find(|c| !is_whole(c)).unwrap_or(text.len()))
+}
+
+/// About how many digits wide a text is in a proportional font, erring on the wide side.
+fn digits(text: &str) -> f64 {
+    let of = |c: char| match c {
+        '.' | ',' | ' ' | '[' | ']' | '(' | ')' => 0.62,
+        '±' | '\u{2212}' => 1.35,
+        _ => 1.0,
+    };
+    text.chars().map(of).sum()
 }
 
 /// One line without control characters: a terminal would obey them.

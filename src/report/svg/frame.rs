@@ -9,8 +9,8 @@ use super::lettering::{SIZE, TITLE_SIZE, shortened, text_width, wrapped};
 use super::palette::{GRID, INK, MUTED, Paint};
 use super::plot::{Line, LinePlot, Reference, Series};
 
-const WIDTH: f64 = 540.0;
-const PLOT_HEIGHT: f64 = 250.0;
+const WIDTH: f64 = 500.0;
+const PLOT_HEIGHT: f64 = 240.0;
 const LINE_HEIGHT: f64 = 17.0;
 /// Up to so many points a series gets a dot for each, which tells its value on hover.
 const FEW_POINTS: usize = 40;
@@ -87,7 +87,7 @@ impl Frame {
         for (i, curve) in curves.iter().enumerate() {
             self.draw_curve(plot, i, curve, &mut content);
         }
-        let height = self.bottom + 48.0;
+        let height = self.bottom + 44.0;
         let view = View { left: 0.0, top: 0.0, width: WIDTH, height };
         (view, content)
     }

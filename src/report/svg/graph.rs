@@ -4,7 +4,7 @@ use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
 use super::axis::{Range, Scale, Ticks};
 use super::lettering::{SIZE, shortened, text_width};
-use super::palette::{Colour, GROUND, INK, LINK};
+use super::palette::{Colour, GROUND, INK, LINK, RIM};
 use super::{Svg, View};
 
 /// The longer side of the nodes' rectangle.
@@ -48,7 +48,7 @@ pub fn draw_graph(
         (drawing.nodes.iter().filter(|node| node.colourless).count(), "nodes without a value"),
     ] {
         if count > 0 {
-            notes.push(format!("{count} {what}"));
+            notes.push(format!("{what}: {count}"));
         }
     }
     let view = View {
@@ -181,7 +181,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn draw_nodes(&self, content: &mut Element) {
-        let mut group = GROUND
+        let mut group = RIM
             .stroke(Element::new("g"))
             .set("stroke-width", if self.radius > 4.0 { "1.2" } else { "0.5" });
         for node in &self.nodes {
@@ -202,31 +202,30 @@ impl<'a> Drawing<'a> {
             return Vec::new();
         }
         let size = (self.radius * 0.95).clamp(8.0, SIZE);
-        let inside =
-            self.nodes.iter().all(|node| text_width(node.label, size) <= 1.75 * self.radius);
+        let fits = |node: &Node| text_width(node.label, size) <= 1.75 * self.radius;
+        let text = |size: f64, x: f64, y: f64| {
+            let text = Element::new("text").set("font-size", size).set("text-anchor", "middle");
+            text.set("x", x).set("y", y)
+        };
+        if self.nodes.iter().all(fits) {
+            for node in &self.nodes {
+                let text = text(size, node.x, node.y + 0.35 * size);
+                content.push(text.set("fill", node.colour.lettering()).text(node.label));
+            }
+            return Vec::new();
+        }
+        let size = size.max(0.8 * SIZE);
         let mut taken: Vec<Extent> = Vec::new();
         for node in self.nodes.iter().filter(|node| !node.label.is_empty()) {
-            let text = Element::new("text").set("font-size", size).set("text-anchor", "middle");
-            if inside {
-                let text = text.set("x", node.x).set("y", node.y + 0.35 * size);
-                content.push(text.set("fill", node.colour.lettering()).text(node.label));
-                continue;
-            }
             let label = shortened(node.label, size, 130.0);
             let room = self.free_room(node, &label, size, &taken);
             taken.push(room);
-            let text =
-                text.set("x", (room.left + room.right) / 2.0).set("y", room.top + 0.85 * size);
+            let text = || text(size, (room.left + room.right) / 2.0, room.top + 0.85 * size);
             // A rim in the colour of the ground keeps links from running through the letters.
-            let rim = GROUND.stroke(Element::new("g")).set("stroke-width", "3");
-            let rim = rim.set("stroke-linejoin", "round").set("stroke-opacity", "0.85");
-            let again = Element::new("text").set("font-size", size).set("text-anchor", "middle");
-            let again = again
-                .set("x", (room.left + room.right) / 2.0)
-                .set("y", room.top + 0.85 * size)
-                .set("aria-hidden", "true");
-            content.push(rim.with(again.text(&label)));
-            content.push(INK.fill(text).text(&label));
+            let rim = GROUND.stroke(text().set("aria-hidden", "true"));
+            let rim = rim.set("stroke-width", "3").set("stroke-linejoin", "round");
+            content.push(rim.set("stroke-opacity", "0.85").text(&label));
+            content.push(INK.fill(text()).text(&label));
         }
         taken
     }
@@ -305,8 +304,8 @@ fn draw_colour_bar(range: Range, meaning: &str, above: Extent, content: &mut Ele
     let mut bar = Element::new("g");
     for i in 0..STEPS {
         let colour = Colour::viridis(i as f64 / (STEPS - 1) as f64);
-        // A little wider than a step, so that no seam shows; the last one ends with the bar.
-        let width = if i + 1 < STEPS { step + 0.5 } else { step };
+        // Each reaches to the end below the next, so that no seam shows.
+        let width = LENGTH - step * i as f64;
         bar.push(
             Element::new("rect")
                 .set("x", left + step * i as f64)
@@ -373,9 +372,9 @@ mod tests {
             Some((&[1.0], "age")),
         );
         let svg = svg.as_str();
-        assert!(svg.contains("1 nodes without a finite position"));
-        assert!(svg.contains("3 links without two nodes"));
-        assert!(svg.contains("1 nodes without a value"));
+        assert!(svg.contains("nodes without a finite position: 1"));
+        assert!(svg.contains("links without two nodes: 3"));
+        assert!(svg.contains("nodes without a value: 1"));
     }
 
     #[test]

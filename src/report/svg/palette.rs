@@ -17,6 +17,8 @@ pub(super) const MUTED: Paint = Paint { variable: "--plot-muted", fallback: "#59
 pub(super) const GRID: Paint = Paint { variable: "--plot-grid", fallback: "#e3e6ea" };
 /// Links of a drawn graph.
 pub(super) const LINK: Paint = Paint { variable: "--plot-link", fallback: "#9aa3ad" };
+/// The rim of a drawn node: on a dark ground it must lift the dark end of the colour map.
+pub(super) const RIM: Paint = Paint { variable: "--plot-rim", fallback: "#ffffff" };
 /// What everything is drawn on.
 pub(super) const GROUND: Paint = Paint { variable: "--plot-ground", fallback: "#ffffff" };
 

@@ -125,7 +125,7 @@ impl LinePlot {
             }
             if curve.non_positive > 0 {
                 let count = curve.non_positive;
-                note(format!("{count} non-positive values have no place on a log axis, left out"));
+                note(format!("not positive and so left out on a log axis: {count}"));
             }
             if !curve.cuts.is_empty() {
                 note("cut where it was not finite".to_owned());
@@ -171,7 +171,7 @@ mod tests {
         let svg = plot.to_svg().into_string();
         for note in [
             "of 5000 points drawn (first, lowest, highest and last of 250 buckets along x)",
-            "zero: 1 non-positive values",
+            "zero: not positive and so left out on a log axis: 1",
             "zero: cut where it was not finite",
             "void: nothing to draw",
         ] {
