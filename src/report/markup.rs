@@ -189,6 +189,13 @@ pub(crate) fn check_well_formed(markup: &str) -> Result<(), String> {
         if !tag.matches('"').count().is_multiple_of(2) {
             return Err(format!("unbalanced quotes in <{tag}>"));
         }
+        let mut names: Vec<&str> = tag.split('"').step_by(2).map(str::trim).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        if names.len() < all {
+            return Err(format!("an attribute twice in <{tag}>"));
+        }
         for (name, value) in
             tag.split('"').collect::<Vec<_>>().chunks_exact(2).map(|p| (p[0], p[1]))
         {
@@ -225,7 +232,15 @@ mod tests {
     #[test]
     fn the_check_finds_faults() {
         assert!(check_well_formed("<g><path d=\"M1 2\"/></g>").is_ok());
-        for fault in ["<g>", "</g>", "<g></p>", "<g a=\"NaN\"/>", "<p>a & b</p>", "<p a=\"></p>"] {
+        for fault in [
+            "<g>",
+            "</g>",
+            "<g></p>",
+            "<g a=\"NaN\"/>",
+            "<p>a & b</p>",
+            "<p a=\"></p>",
+            "<p a=\"\" b=\"\" b=\"\"></p>",
+        ] {
             assert!(check_well_formed(fault).is_err(), "{fault}");
         }
     }

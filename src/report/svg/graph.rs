@@ -1,8 +1,11 @@
 //! Drawings of graphs, with a value per node as its colour.
 
+mod colour_bar;
+
+use self::colour_bar::draw_colour_bar;
 use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
-use super::axis::{Range, Scale, Ticks};
+use super::axis::{Range, Scale};
 use super::lettering::{SIZE, shortened, text_width};
 use super::palette::{Colour, GROUND, INK, LINK, RIM};
 use super::{Svg, View};
@@ -293,49 +296,6 @@ fn radius(nodes: &[Node]) -> f64 {
     // A tenth may touch: one close pair should not make all the others specks.
     let by_distance = nearest.get(nearest.len() / 10).map_or(f64::INFINITY, |d| 0.42 * d);
     by_number.min(by_distance).clamp(1.8, 14.0)
-}
-
-/// Draws the bar below everything else and returns the room that it takes.
-fn draw_colour_bar(range: Range, meaning: &str, above: Extent, content: &mut Element) -> Extent {
-    const LENGTH: f64 = 260.0;
-    const STEPS: usize = 65;
-    let (left, top) = ((above.left + above.right - LENGTH) / 2.0, above.bottom + 18.0);
-    let step = LENGTH / STEPS as f64;
-    let mut bar = Element::new("g");
-    for i in 0..STEPS {
-        let colour = Colour::viridis(i as f64 / (STEPS - 1) as f64);
-        // Each reaches to the end below the next, so that no seam shows.
-        let width = LENGTH - step * i as f64;
-        bar.push(
-            Element::new("rect")
-                .set("x", left + step * i as f64)
-                .set("y", top)
-                .set("width", width)
-                .set("height", 10.0)
-                .set("fill", colour.hex()),
-        );
-    }
-    content.push(bar);
-    let mut texts = INK.fill(Element::new("g")).set("text-anchor", "middle");
-    let ticks = Ticks::new(Scale::Linear, range, 4);
-    let mut marks = String::new();
-    for tick in &ticks.marks {
-        let x = left + range.fraction(tick.place) * LENGTH;
-        marks += &format!("M{} {}v4", coordinate(x), coordinate(top + 10.0));
-        if let Some(label) = &tick.label {
-            texts.push(label.write(Element::new("text").set("x", x).set("y", top + 27.0)));
-        }
-    }
-    let axis = super::axis::Axis::linear(meaning).title(ticks.power);
-    let shown = shortened(&axis, SIZE, SIDE);
-    let middle = left + LENGTH / 2.0;
-    texts.push(Element::new("text").set("x", middle).set("y", top + 45.0).text(&shown));
-    if !marks.is_empty() {
-        content.push(INK.stroke(Element::new("path").set("d", marks)));
-    }
-    content.push(texts);
-    let half = (text_width(&shown, SIZE) / 2.0).max(LENGTH / 2.0 + 24.0);
-    Extent { left: middle - half, top, right: middle + half, bottom: top + 50.0 }
 }
 
 #[cfg(test)]
