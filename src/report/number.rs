@@ -60,8 +60,8 @@ pub(crate) fn figure_in(value: f64, medium: Medium) -> String {
 /// A mean with its interval, as "97.42 ± 0.31": two significant digits of the half-width, and
 /// the mean to the same place.
 ///
-/// An interval that is not symmetric (the sides differ by more than a tenth) is written out as
-/// "0.98 [0.91, 0.99]"; without a finite interval the mean stands alone.
+/// An interval that is not symmetric (its sides differ by more than a tenth of its width) is
+/// written out as "0.980 [0.910, 0.990]"; without a finite interval the mean stands alone.
 pub fn with_interval(mean: f64, low: f64, high: f64) -> String {
     let half = (high - low) / 2.0;
     if !(mean.is_finite() && half.is_finite() && half >= 0.0) {
@@ -70,7 +70,7 @@ pub fn with_interval(mean: f64, low: f64, high: f64) -> String {
     if half == 0.0 {
         return format!("{} ± 0", figure(mean));
     }
-    let symmetric = ((high - mean) - (mean - low)).abs() <= 0.1 * 2.0 * half;
+    let symmetric = ((high - mean) - (mean - low)).abs() <= 0.1 * (high - low);
     let size = decade(mean.abs().max(half));
     let power = if (-3..=5).contains(&size) { 0 } else { size };
     // Digits after the point at which the half-width has two significant ones.

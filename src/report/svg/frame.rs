@@ -80,6 +80,13 @@ impl Frame {
         self.draw_legend(plot, &mut content);
         self.draw_axes(plot, &mut content);
         self.draw_references(plot, &mut content);
+        if curves.iter().all(|curve| curve.pieces.is_empty()) {
+            let text = Element::new("text")
+                .set("x", (self.left + self.right) / 2.0)
+                .set("y", (self.top + self.bottom) / 2.0)
+                .set("text-anchor", "middle");
+            content.push(MUTED.fill(text).text("no data"));
+        }
         // All bands lie below all lines.
         for (i, curve) in curves.iter().enumerate() {
             self.draw_bands(curve, plot.paint(i), &mut content);
@@ -113,14 +120,14 @@ impl Frame {
     fn draw_legend(&self, plot: &LinePlot, content: &mut Element) {
         for LegendEntry { series, x, row, label } in &self.legend {
             let y = 14.0 + LINE_HEIGHT * (self.title.len() + row) as f64 + 2.0;
-            let entry = Element::new("g").with(hover(&plot.series[*series].label));
-            let sample = format!("M{} {}h{SAMPLE}", coordinate(*x), coordinate(y));
-            let sample = stroke(plot, *series, sample);
+            let sample = if plot.series[*series].style.line == Line::None {
+                dot(plot, *series, x + SAMPLE / 2.0, y)
+            } else {
+                stroke(plot, *series, format!("M{} {}h{SAMPLE}", coordinate(*x), coordinate(y)))
+            };
             let text = Element::new("text").set("x", x + SAMPLE + 6.0).set("y", y + 4.0);
-            let mut entry = entry.with(sample).with(INK.fill(text).text(label));
-            if plot.series[*series].style.line == Line::None {
-                entry.push(dot(plot, *series, x + SAMPLE / 2.0, y));
-            }
+            let entry = Element::new("g").with(hover(&plot.series[*series].label));
+            let entry = entry.with(sample).with(INK.fill(text).text(label));
             content.push(entry);
         }
     }

@@ -1,8 +1,10 @@
 //! Drawings of graphs, with a value per node as its colour.
 
 mod colour_bar;
+mod extent;
 
 use self::colour_bar::draw_colour_bar;
+use self::extent::Extent;
 use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
 use super::axis::{Range, Scale};
@@ -32,9 +34,9 @@ pub fn draw_graph(
     labels: &[String],
     values: Option<(&[f64], &str)>,
 ) -> Svg {
-    let drawing = Drawing::new(positions, labels, values);
+    let drawing = Drawing::new(edges, positions, labels, values);
     let mut content = Element::new("g");
-    let drawn = drawing.draw_links(edges, &mut content);
+    drawing.draw_links(&mut content);
     drawing.draw_nodes(&mut content);
     let mut extent = drawing.extent();
     let texts = drawing.draw_labels(&mut content);
@@ -47,51 +49,23 @@ pub fn draw_graph(
     let mut notes = vec![title.clone()];
     for (count, what) in [
         (positions.len() - drawing.nodes.len(), "nodes without a finite position"),
-        (edges.len() - drawn, "links without two nodes"),
+        (edges.len() - drawing.links.len(), "links without two nodes"),
         (drawing.nodes.iter().filter(|node| node.colourless).count(), "nodes without a value"),
     ] {
         if count > 0 {
             notes.push(format!("{what}: {count}"));
         }
     }
-    let view = View {
-        left: extent.left - MARGIN,
-        top: extent.top - MARGIN,
-        width: extent.right - extent.left + 2.0 * MARGIN,
-        height: extent.bottom - extent.top + 2.0 * MARGIN,
-    };
+    // A small drawing keeps its size: one node must not fill the page.
+    let (width, height) = (extent.right - extent.left, extent.bottom - extent.top);
+    let width = width.max(SIDE) + 2.0 * MARGIN;
+    let (x, y) = extent.centre();
+    let view = Extent::around(x, y, width, height + 2.0 * MARGIN);
+    let view = View { left: view.left, top: view.top, width, height: height + 2.0 * MARGIN };
     Svg::drawn(view, &title, &(notes.join("; ") + "."), content)
 }
 
-/// A rectangle that something fills.
-#[derive(Clone, Copy, Debug)]
-struct Extent {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
-
-impl Extent {
-    fn with(self, other: Self) -> Self {
-        Self {
-            left: self.left.min(other.left),
-            top: self.top.min(other.top),
-            right: self.right.max(other.right),
-            bottom: self.bottom.max(other.bottom),
-        }
-    }
-
-    /// The area that two rectangles share.
-    fn overlap(self, other: Self) -> f64 {
-        let width = self.right.min(other.right) - self.left.max(other.left);
-        let height = self.bottom.min(other.bottom) - self.top.max(other.top);
-        width.max(0.0) * height.max(0.0)
-    }
-}
-
 struct Node<'a> {
-    index: usize,
     x: f64,
     y: f64,
     colour: Colour,
@@ -103,14 +77,15 @@ struct Node<'a> {
 
 struct Drawing<'a> {
     nodes: Vec<Node<'a>>,
-    /// Where in `nodes` each index is.
-    place: Vec<Option<usize>>,
+    /// Links by their ends' places in `nodes`.
+    links: Vec<(usize, usize)>,
     radius: f64,
     colours: Option<(Range, &'a str)>,
 }
 
 impl<'a> Drawing<'a> {
     fn new(
+        edges: &[(usize, usize)],
         positions: &[[f64; 2]],
         labels: &'a [String],
         values: Option<(&'a [f64], &'a str)>,
@@ -139,7 +114,6 @@ impl<'a> Drawing<'a> {
             };
             place[index] = Some(nodes.len());
             nodes.push(Node {
-                index,
                 x: (x - x_range.low) / scale * SIDE,
                 // Up is up, as in the plane that the layout computed in.
                 y: (y_range.high - y) / scale * SIDE,
@@ -150,7 +124,12 @@ impl<'a> Drawing<'a> {
             });
         }
         let radius = radius(&nodes);
-        Self { nodes, place, radius, colours }
+        let links = edges
+            .iter()
+            .filter(|(from, to)| from != to)
+            .filter_map(|&(from, to)| Some(((*place.get(from)?)?, (*place.get(to)?)?)))
+            .collect();
+        Self { nodes, links, radius, colours }
     }
 
     fn extent(&self) -> Extent {
@@ -159,13 +138,11 @@ impl<'a> Drawing<'a> {
         boxes.reduce(Extent::with).unwrap_or(start)
     }
 
-    /// Draws the links that have two ends and returns how many they are.
-    fn draw_links(&self, edges: &[(usize, usize)], content: &mut Element) -> usize {
-        let node = |i: usize| self.place.get(i).copied().flatten().map(|p| &self.nodes[p]);
-        let lines: Vec<String> = edges
+    fn draw_links(&self, content: &mut Element) {
+        let lines: Vec<String> = self
+            .links
             .iter()
-            .filter_map(|&(from, to)| Some((node(from)?, node(to)?)))
-            .filter(|(from, to)| from.index != to.index)
+            .map(|&(from, to)| (&self.nodes[from], &self.nodes[to]))
             .map(|(a, b)| {
                 let [x1, y1, x2, y2] = [a.x, a.y, b.x, b.y].map(coordinate);
                 format!("M{x1} {y1}L{x2} {y2}")
@@ -180,7 +157,6 @@ impl<'a> Drawing<'a> {
                     .set("stroke-opacity", (1.0 / crowd.sqrt()).max(0.25)),
             );
         }
-        lines.len()
     }
 
     fn draw_nodes(&self, content: &mut Element) {
@@ -233,37 +209,34 @@ impl<'a> Drawing<'a> {
         taken
     }
 
-    /// Of eight rooms around a node the one that covers least of nodes and other labels.
+    /// Of eight rooms around a node the one that covers least of nodes, labels and links.
     fn free_room(&self, node: &Node, label: &str, size: f64, taken: &[Extent]) -> Extent {
         let (width, height) = (text_width(label, size), 1.1 * size);
         let reach = self.radius + APART;
-        let centre = self.extent();
-        let (mid_x, mid_y) =
-            ((centre.left + centre.right) / 2.0, (centre.top + centre.bottom) / 2.0);
         // Away from the middle first: there are the fewest links.
-        let outward = (node.y - mid_y).atan2(node.x - mid_x);
+        let (mid_x, mid_y) = self.extent().centre();
         let eighth = std::f64::consts::FRAC_PI_4;
+        let outward = ((node.y - mid_y).atan2(node.x - mid_x) / eighth).round();
         let rooms = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0].map(|turn| {
-            let (sin, cos) = (outward + turn * eighth).sin_cos();
-            let (x, y) =
-                (node.x + cos * (reach + width / 2.0), node.y + sin * (reach + height / 2.0));
-            Extent {
-                left: x - width / 2.0,
-                right: x + width / 2.0,
-                top: y - height / 2.0,
-                bottom: y + height / 2.0,
-            }
+            let (sin, cos) = ((outward + turn) * eighth).sin_cos();
+            let (x, y) = (cos * (reach + width / 2.0), sin * (reach + height / 2.0));
+            Extent::around(node.x + x, node.y + y, width, height)
         });
-        let covered = |room: &Extent| {
-            let nodes = self.nodes.iter().map(|other| other.extent(self.radius).overlap(*room));
-            let labels = taken.iter().map(|other| other.overlap(*room));
-            nodes.sum::<f64>() + 2.0 * labels.sum::<f64>()
+        let covered = |room: Extent| {
+            let nodes = self.nodes.iter().map(|other| other.extent(self.radius).overlap(room));
+            let labels = taken.iter().map(|other| other.overlap(room));
+            let links = self.links.iter().map(|&(from, to)| {
+                let (from, to) = (&self.nodes[from], &self.nodes[to]);
+                room.length_inside((from.x, from.y), (to.x, to.y))
+            });
+            nodes.sum::<f64>() + 2.0 * labels.sum::<f64>() + 2.0 * links.sum::<f64>()
         };
-        let mut best = (covered(&rooms[0]), rooms[0]);
-        for room in &rooms[1..] {
+        let mut best = (covered(rooms[0]), rooms[0]);
+        for room in rooms {
             let cost = covered(room);
+            // Only for a gain that can be seen, so that rounding does not decide.
             if cost < best.0 - 1.0 {
-                best = (cost, *room);
+                best = (cost, room);
             }
         }
         best.1
@@ -272,12 +245,7 @@ impl<'a> Drawing<'a> {
 
 impl Node<'_> {
     fn extent(&self, radius: f64) -> Extent {
-        Extent {
-            left: self.x - radius,
-            top: self.y - radius,
-            right: self.x + radius,
-            bottom: self.y + radius,
-        }
+        Extent::around(self.x, self.y, 2.0 * radius, 2.0 * radius)
     }
 }
 
@@ -363,7 +331,7 @@ mod tests {
         for text in svg.split("<text").skip(1) {
             let half = text_width(&labels[0], number(text, "font-size")) / 2.0;
             let x = number(text, "x");
-            assert!(x - half >= view[0] - 9.0 && x + half <= view[0] + view[2] + 9.0);
+            assert!(x - half >= view[0] && x + half <= view[0] + view[2]);
         }
     }
 

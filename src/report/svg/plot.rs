@@ -107,10 +107,9 @@ impl LinePlot {
     pub(super) fn dashes(&self, index: usize) -> &'static str {
         match self.series[index].style.line {
             Line::Automatic => palette::dashes(index),
-            Line::Solid => "none",
+            Line::Solid | Line::None => "none",
             Line::Dashed => "7 3.5",
             Line::Dotted => "1.5 3",
-            Line::None => "0 1000",
         }
     }
 

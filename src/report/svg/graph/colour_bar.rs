@@ -42,8 +42,11 @@ pub(super) fn draw_colour_bar(
             texts.push(label.write(Element::new("text").set("x", x).set("y", top + 27.0)));
         }
     }
-    let axis = Axis::linear(meaning).title(ticks.power);
-    let shown = shortened(&axis, SIZE, SIDE);
+    let axis = match meaning.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+        Some((label, unit)) => Axis::linear(label).unit(unit),
+        None => Axis::linear(meaning),
+    };
+    let shown = shortened(&axis.title(ticks.power), SIZE, SIDE);
     let middle = left + LENGTH / 2.0;
     texts.push(Element::new("text").set("x", middle).set("y", top + 45.0).text(&shown));
     if !marks.is_empty() {
