@@ -7,6 +7,7 @@ pub mod network;
 pub mod privacy;
 pub mod protocol;
 pub mod random;
+pub mod report;
 pub mod scenario;
 pub mod topology;
 pub mod units;

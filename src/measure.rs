@@ -5,6 +5,7 @@
 
 mod config;
 mod metric;
+pub(crate) mod nan;
 mod probe;
 mod rate;
 mod recorder;

@@ -16,10 +16,10 @@ pub struct LocalFigures {
     /// J_i(w_i).
     pub risk: f64,
     /// Accuracy, or mean squared error, on the peer's own samples; NaN without samples.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub train: f64,
     /// The same on the held-out samples; NaN without any.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub test: f64,
 }
 
@@ -38,13 +38,13 @@ pub struct Scorer {
 pub struct Reference {
     /// Held-out accuracy (or MSE) of the trivial model: the more frequent training label, or the
     /// mean training target.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub trivial_test: f64,
     /// Held-out accuracy (or MSE) of the central optimum.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub central_test: f64,
     /// (1/n) Σ_i J_i(w*), the empirical risk of the central optimum.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub central_risk: f64,
 }
 

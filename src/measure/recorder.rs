@@ -23,7 +23,7 @@ pub struct MeasuredRow {
     /// The round.
     pub round: Round,
     /// One value per metric, in the run's order; NaN where there is none.
-    #[serde(with = "crate::units::nans_as_nulls")]
+    #[serde(with = "crate::measure::nan::nans_as_nulls")]
     pub values: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Divergence {
     /// At which peer first.
     pub peer: PeerId,
     /// The norm of its model.
-    #[serde(with = "crate::units::nan_as_null")]
+    #[serde(with = "crate::measure::nan::nan_as_null")]
     pub value: f64,
 }
 

@@ -1,0 +1,18 @@
+//! What a person gets to see of a run: tables, plots, drawings of graphs, and the page that
+//! holds them.
+//!
+//! Everything here is a pure function of its arguments with fixed number formatting, so equal
+//! results give equal bytes. Output is self-contained (no network, no fonts, no scripts), and
+//! text that came from a user is escaped by construction: markup is only ever written through
+//! the element tree in this module, never pasted together.
+
+pub mod html;
+mod markup;
+pub mod number;
+pub mod svg;
+pub mod table;
+
+pub use html::{Block, KeyFigure, Page};
+pub use number::{bytes, figure, seconds, with_interval};
+pub use svg::Svg;
+pub use table::{Cell, Column, Table};

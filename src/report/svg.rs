@@ -1,0 +1,75 @@
+//! Drawings as SVG: self-contained, without identifiers or style sheets, so that any number of
+//! them can stand in one page.
+//!
+//! Colours are presentation attributes with a CSS variable on top (`--plot-ink`, `--plot-muted`,
+//! `--plot-grid`, `--plot-ground`, `--series-1` …): alone, a drawing is dark on white; in a page
+//! that sets the variables it follows the page's theme; a renderer without variables uses the
+//! attribute.
+
+mod axis;
+mod curve;
+mod frame;
+pub mod graph;
+mod lettering;
+mod palette;
+pub mod plot;
+
+use std::fmt;
+
+use super::markup::Element;
+
+/// A finished drawing. Only this module makes one, so a page can inline it as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Svg(String);
+
+impl Svg {
+    /// The drawing's markup, as it would stand in a file.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The drawing's markup.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// A drawing of the given view box with the ground painted, a title and a description.
+    fn drawn(view: View, title: &str, description: &str, content: Element) -> Self {
+        let View { left, top, width, height } = view;
+        let corners = [left, top, width, height].map(super::markup::coordinate);
+        let ground = Element::new("rect")
+            .set("x", left)
+            .set("y", top)
+            .set("width", width)
+            .set("height", height);
+        let root = Element::new("svg")
+            .set("xmlns", "http://www.w3.org/2000/svg")
+            .set("viewBox", corners.join(" "))
+            .set("width", width)
+            .set("height", height)
+            .set("role", "img")
+            .set("aria-label", title)
+            .set("font-family", lettering::FONT)
+            .set("font-size", lettering::SIZE)
+            .with(Element::new("title").text(title))
+            .with(Element::new("desc").text(description))
+            .with(palette::GROUND.fill(ground))
+            .with(content);
+        Self(root.render())
+    }
+}
+
+impl fmt::Display for Svg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The rectangle that a drawing shows, in its own units.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}

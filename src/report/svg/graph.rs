@@ -1,0 +1,350 @@
+//! Drawings of graphs, with a value per node as its colour.
+
+mod colour_bar;
+mod extent;
+
+use self::colour_bar::draw_colour_bar;
+use self::extent::Extent;
+use super::super::markup::{Element, coordinate};
+use super::super::number::{Medium, figure_in};
+use super::axis::{Range, Scale};
+use super::lettering::{SIZE, shortened, text_width};
+use super::palette::{Colour, GROUND, INK, LINK, RIM};
+use super::{Svg, View};
+
+/// The longer side of the nodes' rectangle.
+const SIDE: f64 = 420.0;
+/// Up to so many nodes have room for a label.
+const MOST_LABELS: usize = 60;
+/// Up to so many nodes the closest pairs are sought, to keep circles apart.
+const MOST_PAIRS: usize = 3000;
+const MARGIN: f64 = 12.0;
+/// Space between a node and a label beside it.
+const APART: f64 = 3.0;
+
+/// Draws a graph: links as `(from, to)` below nodes at `positions`, named by `labels`.
+///
+/// `values` are one number per node and what they mean, with the unit: they become the nodes'
+/// colours, explained by a bar. Labels are shown up to 60 nodes, and on hover always. What has no
+/// place (a link to a node that is not there, a position that is not finite) is left out and
+/// counted in the description; a node without a finite value is grey.
+pub fn draw_graph(
+    edges: &[(usize, usize)],
+    positions: &[[f64; 2]],
+    labels: &[String],
+    values: Option<(&[f64], &str)>,
+) -> Svg {
+    let drawing = Drawing::new(edges, positions, labels, values);
+    let mut content = Element::new("g");
+    drawing.draw_links(&mut content);
+    drawing.draw_nodes(&mut content);
+    let mut extent = drawing.extent();
+    let texts = drawing.draw_labels(&mut content);
+    texts.into_iter().for_each(|text| extent = extent.with(text));
+    let mut title = format!("a graph of {} nodes and {} links", positions.len(), edges.len());
+    if let Some((range, meaning)) = drawing.colours {
+        title += &format!(", coloured by {meaning}");
+        extent = extent.with(draw_colour_bar(range, meaning, extent, &mut content));
+    }
+    let mut notes = vec![title.clone()];
+    for (count, what) in [
+        (positions.len() - drawing.nodes.len(), "nodes without a finite position"),
+        (edges.len() - drawing.links.len(), "links without two nodes"),
+        (drawing.nodes.iter().filter(|node| node.colourless).count(), "nodes without a value"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{what}: {count}"));
+        }
+    }
+    // A small drawing keeps its size: one node must not fill the page.
+    let (width, height) = (extent.right - extent.left, extent.bottom - extent.top);
+    let width = width.max(SIDE) + 2.0 * MARGIN;
+    let (x, y) = extent.centre();
+    let view = Extent::around(x, y, width, height + 2.0 * MARGIN);
+    let view = View { left: view.left, top: view.top, width, height: height + 2.0 * MARGIN };
+    Svg::drawn(view, &title, &(notes.join("; ") + "."), content)
+}
+
+struct Node<'a> {
+    x: f64,
+    y: f64,
+    colour: Colour,
+    /// A value was asked for and there is none.
+    colourless: bool,
+    label: &'a str,
+    told: String,
+}
+
+struct Drawing<'a> {
+    nodes: Vec<Node<'a>>,
+    /// Links by their ends' places in `nodes`.
+    links: Vec<(usize, usize)>,
+    radius: f64,
+    colours: Option<(Range, &'a str)>,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(
+        edges: &[(usize, usize)],
+        positions: &[[f64; 2]],
+        labels: &'a [String],
+        values: Option<(&'a [f64], &'a str)>,
+    ) -> Self {
+        let placed = |[x, y]: [f64; 2]| Some([Scale::Linear.place(x)?, Scale::Linear.place(y)?]);
+        let known = || positions.iter().filter_map(|&p| placed(p));
+        let (x_range, y_range) =
+            (Range::around(known().map(|p| p[0])), Range::around(known().map(|p| p[1])));
+        let scale = x_range.span().max(y_range.span());
+        let value = |i: usize| values.and_then(|(v, _)| Scale::Linear.place(*v.get(i)?));
+        let colours = values.map(|(all, meaning)| {
+            (Range::around(all.iter().filter_map(|&v| Scale::Linear.place(v))), meaning)
+        });
+        let mut place = vec![None; positions.len()];
+        let mut nodes = Vec::with_capacity(positions.len());
+        for (index, &position) in positions.iter().enumerate() {
+            let Some([x, y]) = placed(position) else { continue };
+            let label = labels.get(index).map_or("", String::as_str);
+            let colour = match (colours, value(index)) {
+                (Some((range, _)), Some(value)) => Colour::viridis(range.fraction(value)),
+                _ => Colour::NEUTRAL,
+            };
+            let told = match (values, value(index)) {
+                (Some(_), Some(value)) => format!("{label}: {}", figure_in(value, Medium::Typeset)),
+                _ => label.to_owned(),
+            };
+            place[index] = Some(nodes.len());
+            nodes.push(Node {
+                x: (x - x_range.low) / scale * SIDE,
+                // Up is up, as in the plane that the layout computed in.
+                y: (y_range.high - y) / scale * SIDE,
+                colour,
+                colourless: values.is_some() && value(index).is_none(),
+                label,
+                told,
+            });
+        }
+        let radius = radius(&nodes);
+        let links = edges
+            .iter()
+            .filter(|(from, to)| from != to)
+            .filter_map(|&(from, to)| Some(((*place.get(from)?)?, (*place.get(to)?)?)))
+            .collect();
+        Self { nodes, links, radius, colours }
+    }
+
+    fn extent(&self) -> Extent {
+        let start = Extent { left: 0.0, top: 0.0, right: 0.0, bottom: 0.0 };
+        let boxes = self.nodes.iter().map(|node| node.extent(self.radius + 1.0));
+        boxes.reduce(Extent::with).unwrap_or(start)
+    }
+
+    fn draw_links(&self, content: &mut Element) {
+        let lines: Vec<String> = self
+            .links
+            .iter()
+            .map(|&(from, to)| (&self.nodes[from], &self.nodes[to]))
+            .map(|(a, b)| {
+                let [x1, y1, x2, y2] = [a.x, a.y, b.x, b.y].map(coordinate);
+                format!("M{x1} {y1}L{x2} {y2}")
+            })
+            .collect();
+        if !lines.is_empty() {
+            // Many links become a haze through which the nodes must still be seen.
+            let crowd = (lines.len() as f64 / 200.0).sqrt().max(1.0);
+            let path = LINK.stroke(Element::new("path").set("d", lines.concat()));
+            content.push(
+                path.set("stroke-width", (1.4 / crowd).max(0.5))
+                    .set("stroke-opacity", (1.0 / crowd.sqrt()).max(0.25)),
+            );
+        }
+    }
+
+    fn draw_nodes(&self, content: &mut Element) {
+        let mut group = RIM
+            .stroke(Element::new("g"))
+            .set("stroke-width", if self.radius > 4.0 { "1.2" } else { "0.5" });
+        for node in &self.nodes {
+            let circle = Element::new("circle")
+                .set("cx", node.x)
+                .set("cy", node.y)
+                .set("r", self.radius)
+                .set("fill", node.colour.hex());
+            group.push(circle.with(Element::new("title").text(&node.told)));
+        }
+        content.push(group);
+    }
+
+    /// Writes labels inside the nodes if all fit, else beside them where they cover least, and
+    /// returns the room that they take.
+    fn draw_labels(&self, content: &mut Element) -> Vec<Extent> {
+        if self.nodes.len() > MOST_LABELS {
+            return Vec::new();
+        }
+        let size = (self.radius * 0.95).clamp(8.0, SIZE);
+        let fits = |node: &Node| text_width(node.label, size) <= 1.75 * self.radius;
+        let text = |size: f64, x: f64, y: f64| {
+            let text = Element::new("text").set("font-size", size).set("text-anchor", "middle");
+            text.set("x", x).set("y", y)
+        };
+        if self.nodes.iter().all(fits) {
+            for node in &self.nodes {
+                let text = text(size, node.x, node.y + 0.35 * size);
+                content.push(text.set("fill", node.colour.lettering()).text(node.label));
+            }
+            return Vec::new();
+        }
+        let size = size.max(0.8 * SIZE);
+        let mut taken: Vec<Extent> = Vec::new();
+        for node in self.nodes.iter().filter(|node| !node.label.is_empty()) {
+            let label = shortened(node.label, size, 130.0);
+            let room = self.free_room(node, &label, size, &taken);
+            taken.push(room);
+            let text = || text(size, (room.left + room.right) / 2.0, room.top + 0.85 * size);
+            // A rim in the colour of the ground keeps links from running through the letters.
+            let rim = GROUND.stroke(text().set("aria-hidden", "true"));
+            let rim = rim.set("stroke-width", "3").set("stroke-linejoin", "round");
+            content.push(rim.set("stroke-opacity", "0.85").text(&label));
+            content.push(INK.fill(text()).text(&label));
+        }
+        taken
+    }
+
+    /// Of eight rooms around a node the one that covers least of nodes, labels and links.
+    fn free_room(&self, node: &Node, label: &str, size: f64, taken: &[Extent]) -> Extent {
+        let (width, height) = (text_width(label, size), 1.1 * size);
+        let reach = self.radius + APART;
+        // Away from the middle first: there are the fewest links.
+        let (mid_x, mid_y) = self.extent().centre();
+        let eighth = std::f64::consts::FRAC_PI_4;
+        let outward = ((node.y - mid_y).atan2(node.x - mid_x) / eighth).round();
+        let rooms = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0].map(|turn| {
+            let (sin, cos) = ((outward + turn) * eighth).sin_cos();
+            let (x, y) = (cos * (reach + width / 2.0), sin * (reach + height / 2.0));
+            Extent::around(node.x + x, node.y + y, width, height)
+        });
+        let covered = |room: Extent| {
+            let nodes = self.nodes.iter().map(|other| other.extent(self.radius).overlap(room));
+            let labels = taken.iter().map(|other| other.overlap(room));
+            let links = self.links.iter().map(|&(from, to)| {
+                let (from, to) = (&self.nodes[from], &self.nodes[to]);
+                room.length_inside((from.x, from.y), (to.x, to.y))
+            });
+            nodes.sum::<f64>() + 2.0 * labels.sum::<f64>() + 2.0 * links.sum::<f64>()
+        };
+        let mut best = (covered(rooms[0]), rooms[0]);
+        for room in rooms {
+            let cost = covered(room);
+            // Only for a gain that can be seen, so that rounding does not decide.
+            if cost < best.0 - 1.0 {
+                best = (cost, room);
+            }
+        }
+        best.1
+    }
+}
+
+impl Node<'_> {
+    fn extent(&self, radius: f64) -> Extent {
+        Extent::around(self.x, self.y, 2.0 * radius, 2.0 * radius)
+    }
+}
+
+/// A radius at which most circles stay apart: by their number, and by how close they are.
+fn radius(nodes: &[Node]) -> f64 {
+    let by_number = 0.22 * SIDE / (nodes.len().max(1) as f64).sqrt();
+    let mut nearest: Vec<f64> = Vec::new();
+    if nodes.len() <= MOST_PAIRS {
+        for (i, a) in nodes.iter().enumerate() {
+            let others = nodes.iter().enumerate().filter(|&(j, _)| j != i);
+            let distances = others.map(|(_, b)| (a.x - b.x).hypot(a.y - b.y));
+            nearest.extend(distances.reduce(f64::min));
+        }
+        nearest.sort_by(f64::total_cmp);
+    }
+    // A tenth may touch: one close pair should not make all the others specks.
+    let by_distance = nearest.get(nearest.len() / 10).map_or(f64::INFINITY, |d| 0.42 * d);
+    by_number.min(by_distance).clamp(1.8, 14.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::markup::check_well_formed;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names(n: usize) -> Vec<String> {
+        (0..n).map(|i| i.to_string()).collect()
+    }
+
+    #[test]
+    fn labels_and_values_are_shown_and_escaped() {
+        let hostile = "</script><script>";
+        let svg = draw_graph(
+            &[(0, 1), (1, 2)],
+            &[[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]],
+            &[hostile.to_owned(), "b".to_owned(), "c".to_owned()],
+            Some((&[0.0, 0.5, 1.0], hostile)),
+        );
+        check_well_formed(svg.as_str()).unwrap();
+        assert!(!svg.as_str().contains("<script"));
+        assert!(svg.as_str().contains("#440154") && svg.as_str().contains("#fde725"));
+        assert_eq!(svg.as_str().matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn what_has_no_place_is_left_out_and_counted() {
+        let svg = draw_graph(
+            &[(0, 1), (0, 9), (1, 2), (1, 1)],
+            &[[0.0, 0.0], [1.0, 1.0], [f64::NAN, 0.0]],
+            &names(1),
+            Some((&[1.0], "age")),
+        );
+        let svg = svg.as_str();
+        assert!(svg.contains("nodes without a finite position: 1"));
+        assert!(svg.contains("links without two nodes: 3"));
+        assert!(svg.contains("nodes without a value: 1"));
+    }
+
+    #[test]
+    fn nothing_is_clipped() {
+        let n = 12;
+        let positions: Vec<[f64; 2]> = (0..n)
+            .map(|i| (std::f64::consts::TAU * i as f64 / n as f64).sin_cos())
+            .map(|(sin, cos)| [cos, sin])
+            .collect();
+        let labels: Vec<String> = (0..n).map(|i| format!("a peer with a name {i}")).collect();
+        let svg = draw_graph(&[], &positions, &labels, None).into_string();
+        let number = |text: &str, key: &str| -> f64 {
+            let (_, rest) = text.split_once(&format!(" {key}=\"")).unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        let view: Vec<f64> = svg
+            .split_once("viewBox=\"")
+            .unwrap()
+            .1
+            .split('"')
+            .next()
+            .unwrap()
+            .split(' ')
+            .map(|v| v.parse().unwrap())
+            .collect();
+        for text in svg.split("<text").skip(1) {
+            let half = text_width(&labels[0], number(text, "font-size")) / 2.0;
+            let x = number(text, "x");
+            assert!(x - half >= view[0] && x + half <= view[0] + view[2]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_input_gives_a_well_formed_drawing(
+            edges in proptest::collection::vec((0usize..40, 0usize..40), 0..60),
+            positions in proptest::collection::vec([any::<f64>(), any::<f64>()], 0..70),
+            labels in proptest::collection::vec(".*", 0..40),
+            values in proptest::collection::vec(any::<f64>(), 0..40),
+        ) {
+            let svg = draw_graph(&edges, &positions, &labels, Some((&values, "value")));
+            prop_assert_eq!(check_well_formed(svg.as_str()), Ok(()));
+        }
+    }
+}
