@@ -5,6 +5,7 @@ mod cholesky;
 mod chord_newton;
 mod conjugate_gradients;
 mod loss;
+mod model;
 mod objective;
 mod vector;
 
@@ -12,5 +13,6 @@ pub use central::{Central, CentralError, central_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use loss::Loss;
+pub use model::ModelConfig;
 pub use objective::{Objective, Samples};
 pub use vector::{axpy, distance, dot, norm};

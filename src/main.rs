@@ -1,2 +1,5 @@
-//! The command line.
-fn main() {}
+//! The command line of hushmesh.
+
+fn main() -> std::process::ExitCode {
+    hushmesh::cli::main()
+}

@@ -21,6 +21,8 @@
 //! # Ok::<(), hushmesh::scenario::Problems>(())
 //! ```
 
+mod check;
+mod config;
 mod document;
 mod fault;
 mod locate;
@@ -29,5 +31,7 @@ mod overrides;
 mod problem;
 mod tree;
 
+pub use check::Checked;
+pub use config::{Scenario, schema};
 pub use document::{Document, Origin, Parsed, to_yaml};
 pub use problem::{Place, Problem, Problems};

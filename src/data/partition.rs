@@ -34,7 +34,7 @@ impl Partition {
         for (i, weight) in weights.iter().enumerate() {
             if !(0.0..=HEAVIEST).contains(weight) {
                 let message = format!("found {weight}, expected a weight from 0 to 1e9");
-                problems.push((format!("ratio[{i}]"), message));
+                problems.push((format!("ratio.{i}"), message));
             }
         }
         if let Some(peers) = peers.filter(|&peers| peers != weights.len()) {
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(
             listed,
             [
-                "ratio[1]: found -1, expected a weight from 0 to 1e9",
-                "ratio[2]: found NaN, expected a weight from 0 to 1e9",
+                "ratio.1: found -1, expected a weight from 0 to 1e9",
+                "ratio.2: found NaN, expected a weight from 0 to 1e9",
                 "ratio: number of weights: found 3, expected 2, one for each peer",
             ]
         );

@@ -29,7 +29,10 @@ pub(crate) mod nans_as_nulls {
     ///
     /// # Errors
     /// Those of the serialiser.
-    pub(crate) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        values: &[f64],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
     }
 
@@ -37,7 +40,9 @@ pub(crate) mod nans_as_nulls {
     ///
     /// # Errors
     /// Those of the deserialiser.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<f64>, D::Error> {
         let values = Vec::<Option<f64>>::deserialize(deserializer)?;
         Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     }

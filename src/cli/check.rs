@@ -1,0 +1,60 @@
+//! `hushmesh check`.
+
+use super::exit::{Code, Failure};
+use super::{CheckArguments, print};
+use crate::experiment::{Outline, statement};
+use crate::report::{Cell, Column, Table, bytes, figure};
+use crate::scenario::Checked;
+
+pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
+    let checked = Checked::load(&arguments.scenario, &arguments.overrides)?;
+    let outline = Outline::of(&checked)?;
+    let text = if arguments.json {
+        format!("{:#}\n", serde_json::json!(outline))
+    } else {
+        let mut text = table(&outline).to_text();
+        text.push('\n');
+        for line in statement(checked.scenario(), &[]) {
+            text += &format!("privacy: {line}\n");
+        }
+        text
+    };
+    print(&text)?;
+    Ok(Code::Done)
+}
+
+fn table(outline: &Outline) -> Table {
+    let mut table = Table::new([Column::text("the run"), Column::text("will have")]);
+    let mut add = |what: &str, value: String| {
+        table.row([what.into(), Cell::Text(value)]);
+    };
+    let count = |value: usize| figure(value as f64);
+    let span = |low: usize, high: usize| {
+        if low == high { count(low) } else { format!("{} to {}", count(low), count(high)) }
+    };
+    add("name", outline.name.clone());
+    add("repeats", count(outline.repeats as usize));
+    add("topology", outline.topology.clone());
+    add("peers", count(outline.peers));
+    add("links", count(outline.links));
+    let (least, mean, greatest) = outline.degrees;
+    add("neighbours per peer", format!("{}, mean {}", span(least, greatest), figure(mean)));
+    add(
+        "connected",
+        match outline.diameter {
+            Some(diameter) => format!("yes, diameter {diameter}"),
+            None => "yes, diameter not computed".to_string(),
+        },
+    );
+    add("training samples", count(outline.training_samples));
+    let (fewest, most) = outline.samples_per_peer;
+    add("samples per peer", span(fewest, most));
+    add("held-out samples", count(outline.held_out_samples));
+    add("dimension", count(outline.dimension));
+    add("rounds, at most", count(outline.rounds as usize));
+    add("messages per repeat", figure(outline.messages as f64));
+    add("bytes per repeat", bytes(outline.bytes));
+    add("memory per peer", bytes(outline.memory_per_peer));
+    add("memory", bytes(outline.memory));
+    table
+}

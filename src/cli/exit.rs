@@ -1,0 +1,54 @@
+//! Exit codes, and which error has which.
+
+use std::process::ExitCode;
+
+use crate::experiment::{DirectoryError, ExperimentError};
+use crate::scenario::Problems;
+
+/// How the program ends. The numbers stand in `--help` and in the guide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    Done = 0,
+    Run = 1,
+    Scenario = 3,
+    Input = 4,
+    Files = 5,
+    Diverged = 6,
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// What is printed to standard error before the program ends.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub code: Code,
+    pub text: String,
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Self {
+        Self { code: Code::Scenario, text: problems.to_string() }
+    }
+}
+
+impl From<DirectoryError> for Failure {
+    fn from(error: DirectoryError) -> Self {
+        Self { code: Code::Files, text: format!("error: {error}") }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        let code = match error {
+            ExperimentError::Topology(_) | ExperimentError::Data(_) => Code::Input,
+            ExperimentError::Central(_) | ExperimentError::Network(_) => Code::Run,
+            ExperimentError::Directory(_) => Code::Files,
+        };
+        Self { code, text: format!("error: {error}") }
+    }
+}

@@ -1,0 +1,49 @@
+//! The progress line: on a terminal only, on standard error.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::experiment::Progress;
+use crate::report::figure;
+
+/// Shows rounds, rate, time left and the current gap.
+pub(super) struct ProgressLine {
+    bar: ProgressBar,
+    repeats: u32,
+    rounds: u32,
+}
+
+impl ProgressLine {
+    pub(super) fn new(repeats: u32, rounds: u32, quiet: bool) -> Self {
+        // `stderr()` draws nothing unless standard error is a terminal.
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let total = u64::from(repeats) * u64::from(rounds);
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let template = "{prefix} {wide_bar} {pos}/{len} rounds  {per_sec}  {eta} left  {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self { bar, repeats, rounds }
+    }
+
+    pub(super) fn say(&self, what: &'static str) {
+        self.bar.set_prefix(what);
+        self.bar.tick();
+    }
+
+    pub(super) fn show(&self, progress: Progress) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_prefix(format!("repeat {}/{}", progress.repeat + 1, self.repeats));
+        if let Some(gap) = progress.gap {
+            self.bar.set_message(format!("gap {}", figure(gap)));
+        }
+        let before = u64::from(progress.repeat) * u64::from(self.rounds);
+        self.bar.set_position(before + u64::from(progress.round.0));
+    }
+
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,17 @@
+//! Runs: assembled from a checked scenario, repeated, kept, resumed.
+
+mod assembly;
+mod directory;
+mod fingerprint;
+mod outline;
+mod repeat;
+mod run;
+mod statement;
+
+pub use assembly::Assembly;
+pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
+pub use fingerprint::fingerprint;
+pub use outline::Outline;
+pub use repeat::{RepeatResult, StopReason};
+pub use run::{ExperimentError, Options, Progress, RunResult, execute, resolve};
+pub use statement::statement;

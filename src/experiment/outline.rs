@@ -1,0 +1,94 @@
+//! What a run will do, before it does anything.
+
+use serde::Serialize;
+
+use crate::data;
+use crate::experiment::run::ExperimentError;
+use crate::protocol::ProtocolConfig;
+use crate::protocol::admm::AdmmPeer;
+use crate::scenario::Checked;
+use crate::topology::Summary;
+
+/// The size of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outline {
+    /// What it is called.
+    pub name: String,
+    /// How often it is repeated.
+    pub repeats: u32,
+    /// The graph, in words.
+    pub topology: String,
+    /// Number of peers.
+    pub peers: usize,
+    /// Number of links.
+    pub links: usize,
+    /// Least, mean and greatest number of neighbours.
+    pub degrees: (usize, f64, usize),
+    /// Longest shortest path, where it was computed.
+    pub diameter: Option<u32>,
+    /// Whether every peer can reach every other: always, or the scenario would have been refused.
+    pub connected: bool,
+    /// Training samples over all peers.
+    pub training_samples: usize,
+    /// Fewest and most training samples of a peer.
+    pub samples_per_peer: (usize, usize),
+    /// Held-out samples.
+    pub held_out_samples: usize,
+    /// Features, the intercept included.
+    pub dimension: usize,
+    /// Rounds at the most.
+    pub rounds: u32,
+    /// Messages per repeat if all rounds are run and none is lost.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of memory per peer: state, link ends and samples.
+    pub memory_per_peer: u64,
+    /// Bytes of memory for the run: peers, messages under way, held-out samples, measuring.
+    pub memory: u64,
+}
+
+impl Outline {
+    /// Looks at a scenario. Files are read where they must be counted; nothing is run.
+    ///
+    /// # Errors
+    /// Data that cannot be read.
+    pub fn of(checked: &Checked) -> Result<Self, ExperimentError> {
+        let scenario = checked.scenario();
+        let topology = checked.topology();
+        let summary = Summary::of(topology);
+        let n = topology.peers();
+        let data = data::outline(&scenario.data, n, scenario.model.intercept, checked.base())?;
+        let ProtocolConfig::Admm(admm) = &scenario.protocol;
+        let d = data.dimension;
+        let messages = 2 * topology.links() as u64 * u64::from(admm.rounds);
+
+        let mean_degree = summary.mean_degree.ceil() as usize;
+        let samples = data.train_rows * (d + 1) * 8 / n;
+        let state = AdmmPeer::memory(mean_degree, d);
+        // An event in the queue and the one being sorted, per link end; the network's own desk.
+        let network = 160 + mean_degree * 2 * 64;
+        let per_peer = (samples + state + network) as u64;
+        let measuring = 2 * n * (d + 4) * 8;
+        let held_out = data.test_rows * (d + 1) * 8;
+        Ok(Self {
+            name: scenario.name.clone(),
+            repeats: scenario.repeat,
+            topology: scenario.topology.label(),
+            peers: n,
+            links: topology.links(),
+            degrees: (summary.least_degree, summary.mean_degree, summary.greatest_degree),
+            diameter: summary.diameter,
+            connected: summary.connected,
+            training_samples: data.train_rows,
+            samples_per_peer: (data.min_rows, data.max_rows),
+            held_out_samples: data.test_rows,
+            dimension: d,
+            rounds: admm.rounds,
+            messages,
+            bytes: messages * AdmmPeer::message_bytes(d) as u64,
+            memory_per_peer: per_peer,
+            memory: per_peer * n as u64 + (measuring + held_out) as u64,
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! A run: repeats one after the other, each on all workers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use thiserror::Error;
+
+use super::assembly::Assembly;
+use super::directory::{DirectoryError, RunDirectory};
+use super::fingerprint::fingerprint;
+use super::repeat::{RepeatResult, StopReason};
+use super::statement::statement;
+use crate::data::DataError;
+use crate::learn::CentralError;
+use crate::measure::{Metric, Recorder, fitted_rate};
+use crate::network::{self, Ending, Engine, EngineKind, Links, NetworkError, Schedule};
+use crate::protocol::admm::AdmmParameters;
+use crate::protocol::{Penalty, ProtocolConfig};
+use crate::scenario::{Checked, Scenario};
+use crate::theory;
+use crate::topology::{BuildError, Topology};
+use crate::units::Round;
+
+/// Why a run failed.
+#[derive(Debug, Error)]
+pub enum ExperimentError {
+    /// A repeat's graph.
+    #[error("topology: {0}")]
+    Topology(#[from] BuildError),
+    /// A repeat's data.
+    #[error("data: {0}")]
+    Data(#[from] DataError),
+    /// The optimum to compare with.
+    #[error("{0}")]
+    Central(#[from] CentralError),
+    /// The network.
+    #[error("{0}")]
+    Network(#[from] NetworkError),
+    /// The files.
+    #[error("{0}")]
+    Directory(#[from] DirectoryError),
+}
+
+/// What the command line may say over the scenario, without changing any result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Another engine.
+    pub engine: Option<EngineKind>,
+    /// Another number of workers.
+    pub workers: Option<usize>,
+}
+
+impl Options {
+    /// The engine that will run.
+    pub fn engine(&self, scenario: &Scenario) -> Engine {
+        match self.engine.unwrap_or(scenario.network.engine) {
+            EngineKind::Threads => Engine::Threads,
+            EngineKind::Simulated => {
+                let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+                let workers = self.workers.or(scenario.network.workers);
+                Engine::Simulated { workers: workers.unwrap_or_else(cores) }
+            }
+        }
+    }
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The repeat, from 0.
+    pub repeat: u32,
+    /// The last complete measured round.
+    pub round: Round,
+    /// The consensus gap there, if it is measured.
+    pub gap: Option<f64>,
+}
+
+/// A run's results.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// The scenario with every `auto` resolved.
+    pub scenario: Scenario,
+    /// The graph of the first repeat.
+    pub topology: Topology,
+    /// What was measured.
+    pub metrics: Vec<Metric>,
+    /// The repeats; the last is incomplete if the run was interrupted.
+    pub repeats: Vec<RepeatResult>,
+    /// See [`fingerprint`].
+    pub fingerprint: String,
+    /// See [`statement`].
+    pub statement: Vec<String>,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+/// Puts a number in the place of `penalty: auto`: the penalty with the best predicted rate on the
+/// first repeat's graph and data. The same number serves every repeat, so that the resolved
+/// scenario gives the same results as the original.
+///
+/// # Errors
+/// Data that cannot be read or solved.
+pub fn resolve(checked: &Checked) -> Result<Scenario, ExperimentError> {
+    let mut scenario = checked.scenario().clone();
+    let ProtocolConfig::Admm(admm) = &mut scenario.protocol;
+    if admm.penalty == Penalty::Auto {
+        let assembly =
+            Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
+        let ridge = scenario.model.regularisation / assembly.topology.peers() as f64;
+        let optimum = assembly.optimum.as_ref().map_or(&[][..], |central| &central.w);
+        let curvature = theory::Curvature::at(&assembly.scorer.objectives(), ridge, optimum);
+        let best = theory::best_penalty(&assembly.topology, &curvature);
+        admm.penalty = Penalty::Value(best.beta);
+    }
+    Ok(scenario)
+}
+
+/// Runs every repeat that `directory` does not hold yet, keeping each there as it is finished.
+///
+/// # Errors
+/// The first failure; what was kept stays.
+pub fn execute(
+    checked: &Checked,
+    scenario: Scenario,
+    options: Options,
+    directory: &RunDirectory,
+    interrupt: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunResult, ExperimentError> {
+    let mut repeats = Vec::new();
+    let mut metrics = Vec::new();
+    let mut declarations = Vec::new();
+    let mut interrupted = false;
+    for repeat in 0..scenario.repeat {
+        if interrupt.load(Ordering::Relaxed) {
+            interrupted = true;
+            break;
+        }
+        if let Some(kept) = directory.kept(repeat)? {
+            repeats.push(kept);
+            continue;
+        }
+        let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), repeat, false)?;
+        let result = run_repeat(&scenario, &assembly, repeat, options, interrupt, progress)?;
+        metrics.clone_from(&assembly.metrics);
+        declarations.clone_from(&assembly.data.declarations);
+        interrupted = result.stop_reason == StopReason::Interrupted;
+        if !interrupted {
+            directory.keep(&result)?;
+        }
+        repeats.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    if metrics.is_empty() {
+        // Every repeat was kept: the shape of the figures comes from the data's.
+        let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
+        metrics = assembly.metrics;
+        declarations = assembly.data.declarations;
+    }
+    Ok(RunResult {
+        fingerprint: fingerprint(&metrics, &repeats),
+        statement: statement(checked.scenario(), &declarations),
+        topology: checked.topology().clone(),
+        scenario,
+        metrics,
+        repeats,
+        interrupted,
+    })
+}
+
+fn run_repeat(
+    scenario: &Scenario,
+    assembly: &Assembly,
+    repeat: u32,
+    options: Options,
+    interrupt: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RepeatResult, ExperimentError> {
+    let ProtocolConfig::Admm(admm) = &scenario.protocol;
+    let Penalty::Value(penalty) = admm.penalty else {
+        unreachable!("`auto` is resolved before any repeat runs")
+    };
+    let n = assembly.topology.peers();
+    let parameters = AdmmParameters {
+        loss: scenario.model.loss,
+        ridge: scenario.model.regularisation / n as f64,
+        penalty,
+        rounds: Round(admm.rounds),
+        tolerance: admm.tolerance,
+    };
+    let engine = options.engine(scenario);
+    let optimum = assembly.optimum.as_ref().map(|central| central.w.as_slice());
+    let train = &*assembly.data.train;
+    let mut recorder = Recorder::new(
+        &assembly.metrics,
+        train,
+        optimum,
+        scenario.measure.stop,
+        engine != Engine::Threads,
+    );
+    let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
+    let links = Links::new(&scenario.network, &assembly.topology, &assembly.streams);
+    let schedule = Schedule { every: scenario.measure.every, last: parameters.rounds };
+    let ending = network::run(
+        engine,
+        &assembly.topology,
+        &links,
+        assembly.admm_peers(parameters),
+        (&assembly.scorer, schedule),
+        interrupt,
+        &mut |row| {
+            let round = row.round;
+            let flow = recorder.record(row);
+            let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
+            progress(Progress { repeat, round, gap });
+            flow
+        },
+    )?;
+    let stop_reason = match ending {
+        Ending::Finished => StopReason::Rounds,
+        Ending::Interrupted => StopReason::Interrupted,
+        Ending::Stopped if recorder.divergence.is_some() => StopReason::Diverged,
+        Ending::Stopped => StopReason::Tolerance,
+    };
+    // The last row may both be the last round and meet the rule or diverge.
+    let stop_reason = match stop_reason {
+        StopReason::Rounds if recorder.divergence.is_some() => StopReason::Diverged,
+        StopReason::Rounds if recorder.tolerance_met => StopReason::Tolerance,
+        reason => reason,
+    };
+    let Recorder { rows, last, divergence, .. } = recorder;
+    let (states, locals, clear_releases, dimension) = match last {
+        Some(row) => (row.scored, row.locals, row.releases, row.dimension),
+        None => (Vec::new(), Vec::new(), 0, train.dimension()),
+    };
+    let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
+    let error_column = error_column.or(gap_column);
+    let measured_rate = error_column.and_then(|column| {
+        let errors = rows.iter().map(|row| (row.round.0, row.values[column]));
+        fitted_rate(errors, 1e3 * admm.tolerance)
+    });
+    Ok(RepeatResult {
+        repeat,
+        stop_reason,
+        clear_releases,
+        locals,
+        degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
+        samples: assembly.topology.ids().map(|p| train.rows(p) as u32).collect(),
+        dimension,
+        states,
+        optimum: optimum.map(<[f64]>::to_vec),
+        reference: assembly.scorer.reference(optimum),
+        measured_rate,
+        divergence,
+        rows,
+    })
+}

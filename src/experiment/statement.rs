@@ -1,0 +1,44 @@
+//! What a scenario protects, and what it does not: in plain words, before anything runs.
+
+use crate::protocol::{Penalty, ProtocolConfig};
+use crate::scenario::Scenario;
+
+/// The privacy statement of a scenario. `data` holds the statistics that preprocessing takes from
+/// private data.
+pub fn statement(scenario: &Scenario, data: &[String]) -> Vec<String> {
+    let ProtocolConfig::Admm(admm) = &scenario.protocol;
+    let mut lines = vec![
+        "not protected: in every round each peer sends its model in the clear to all its \
+         neighbours; labels and features can leak to a neighbour, to an eavesdropper on a link and \
+         to all other peers together"
+            .to_string(),
+        "a single peer's samples themselves never leave it".to_string(),
+    ];
+    if admm.penalty == Penalty::Auto {
+        lines.push(
+            "outside the accounting: `penalty: auto` is computed from all peers' data before the \
+             run"
+            .to_string(),
+        );
+    }
+    if scenario.measure.stop.is_some() {
+        lines.push(
+            "outside the accounting: the stopping rule looks at all peers' models, so the time of \
+             stopping depends on private data"
+                .to_string(),
+        );
+    }
+    if scenario.network.compute.seconds_per_sample > 0.0 {
+        lines.push(
+            "outside the accounting: how long a peer computes depends on its data, and its \
+             neighbours see when messages come"
+                .to_string(),
+        );
+    }
+    lines.extend(data.iter().map(|statistic| format!("outside the accounting: {statistic}")));
+    lines.push(
+        "files with the peers' unreleased states, to be treated as private: model.npy, peers.csv"
+            .to_string(),
+    );
+    lines
+}

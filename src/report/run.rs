@@ -1,0 +1,50 @@
+//! The files of a run, and what the terminal shows of it.
+
+mod page;
+mod summary;
+mod tables;
+mod terminal;
+
+use serde_json::json;
+
+pub use page::page;
+pub use summary::{Summary, summary};
+pub use tables::{metrics_csv, peers_csv};
+pub use terminal::terminal;
+
+use crate::experiment::{DirectoryError, RunDirectory, RunResult, npy};
+
+/// What depends on the machine and the moment, and therefore lives in timing.json alone.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// Wall seconds of the whole run, from the scenario to here; of this session, if resumed.
+    pub seconds: f64,
+    /// The engine, in words.
+    pub engine: String,
+}
+
+/// Writes every file of a run into its directory.
+///
+/// # Errors
+/// A file system that refuses.
+pub fn write_files(
+    result: &RunResult,
+    scenario_yaml: &str,
+    timing: &Timing,
+    directory: &RunDirectory,
+) -> Result<(), DirectoryError> {
+    let summary = summary(result);
+    let as_json = |value: &serde_json::Value| format!("{value:#}\n").into_bytes();
+    directory.write("scenario.yaml", scenario_yaml.as_bytes())?;
+    directory.write("metrics.csv", &metrics_csv(result))?;
+    directory.write("peers.csv", &peers_csv(result))?;
+    directory.write("summary.json", &as_json(&summary.to_json()))?;
+    let models: Vec<f64> = result.repeats.iter().flat_map(|r| r.states.iter().copied()).collect();
+    let dimension = result.repeats.first().map_or(0, |repeat| repeat.dimension);
+    let complete = models.len() / (result.topology.peers() * dimension.max(1));
+    let shape = [complete, result.topology.peers(), dimension];
+    directory.write("model.npy", &npy(&models, &shape))?;
+    directory.write("report.html", page(result, &summary, scenario_yaml).as_bytes())?;
+    let timing = json!({ "wall_seconds": timing.seconds, "engine": timing.engine });
+    directory.write("timing.json", &as_json(&timing))
+}

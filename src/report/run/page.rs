@@ -1,0 +1,179 @@
+//! report.html of a run.
+
+use super::summary::Summary;
+use super::terminal::{cell, figures};
+use crate::experiment::{RepeatResult, RunResult, StopReason};
+use crate::learn::distance;
+use crate::measure::{Estimate, Metric};
+use crate::report::html::{Block, KeyFigure, Page};
+use crate::report::svg::graph::draw_graph;
+use crate::report::svg::plot::{Axis, LinePlot, Series};
+use crate::topology::layout;
+
+/// Graphs up to this size are drawn.
+const DRAWN_PEERS: usize = 1000;
+
+/// The page.
+pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> String {
+    let repeats: Vec<&RepeatResult> = result
+        .repeats
+        .iter()
+        .filter(|r| r.stop_reason != StopReason::Interrupted || result.repeats.len() == 1)
+        .collect();
+    let mut page = Page::new(summary.name.as_str()).lead(format!(
+        "{}: {} peers, {} links, {} samples in dimension {}. {} complete; seed {}. Fingerprint {}.",
+        result.scenario.topology.label(),
+        result.topology.peers(),
+        result.topology.links(),
+        repeats.first().map_or(0, |r| r.samples.iter().map(|&m| u64::from(m)).sum::<u64>()),
+        repeats.first().map_or(0, |r| r.dimension),
+        if summary.repeats == 1 {
+            "1 repeat".into()
+        } else {
+            format!("{} repeats", summary.repeats)
+        },
+        summary.seed,
+        summary.fingerprint,
+    ));
+
+    let mut cards = vec![KeyFigure::new("rounds", cell(&summary.rounds))];
+    for metric in [
+        Metric::OptimumDistance,
+        Metric::ConsensusGap,
+        Metric::TestAccuracy,
+        Metric::TestMse,
+        Metric::Messages,
+        Metric::SimSeconds,
+    ] {
+        if let Some(estimate) = summary.metric(metric).filter(|e| e.mean.is_some()) {
+            cards.push(KeyFigure::new(metric.label(), cell(estimate)));
+        }
+    }
+    let mut results = vec![Block::KeyFigures(cards)];
+    if !summary.warnings.is_empty() {
+        results.push(Block::Warnings(summary.warnings.clone()));
+    }
+    results.push(Block::Table(figures(summary).caption("Figures at the end of the run.")));
+    page = page.section("Result", results);
+
+    let curves: Vec<Block> = [
+        (
+            "Agreement and optimum",
+            "distance",
+            true,
+            &[
+                Metric::OptimumDistance,
+                Metric::ConsensusGap,
+                Metric::ConsensusGapMean,
+                Metric::DualResidual,
+            ][..],
+        ),
+        ("Empirical risk", "mean over peers of the own objective", false, &[Metric::EmpiricalRisk]),
+        (
+            "Accuracy",
+            "share of samples classified right",
+            false,
+            &[Metric::TrainAccuracy, Metric::TestAccuracy, Metric::TestAccuracyWorst],
+        ),
+        (
+            "Mean squared error",
+            "MSE",
+            false,
+            &[Metric::TrainMse, Metric::TestMse, Metric::TestMseWorst],
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(title, axis, log, metrics)| curve(result, &repeats, title, axis, log, metrics))
+    .collect();
+    if !curves.is_empty() {
+        page = page.section("Curves", curves);
+    }
+    if let Some(drawing) = drawing(result, &repeats) {
+        page = page.section("Graph", vec![drawing]);
+    }
+    let statement = summary.statement.iter().map(|line| {
+        let (head, rest) = line.split_once(": ").unwrap_or(("statement", line));
+        (head.to_string(), rest.to_string())
+    });
+    page.section("Privacy", vec![Block::Definitions(statement.collect())])
+        .section("Scenario", vec![Block::preformatted(scenario_yaml)])
+        .render()
+}
+
+/// Some metrics against rounds: the mean over repeats, with its interval as a band.
+fn curve(
+    result: &RunResult,
+    repeats: &[&RepeatResult],
+    title: &str,
+    axis: &str,
+    log: bool,
+    metrics: &[Metric],
+) -> Option<Block> {
+    let series: Vec<Series> = metrics
+        .iter()
+        .filter_map(|metric| {
+            let column = result.metrics.iter().position(|m| m == metric)?;
+            Some(over_rounds(metric.label(), repeats, column))
+        })
+        .filter(|series| series.points.iter().any(|(_, y)| y.is_finite()))
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    let y = if log { Axis::log(axis) } else { Axis::linear(axis) };
+    let plot = LinePlot {
+        title: title.to_string(),
+        x: Axis::linear("round"),
+        y,
+        series,
+        ..LinePlot::default()
+    };
+    let caption = if repeats.len() > 1 {
+        format!("{title}: mean over {} repeats; bands are 95 % intervals.", repeats.len())
+    } else {
+        format!("{title}: one repeat.")
+    };
+    Some(Block::figure(plot.to_svg(), caption))
+}
+
+/// A metric's mean over the repeats that have measured each round.
+fn over_rounds(label: &str, repeats: &[&RepeatResult], column: usize) -> Series {
+    let longest = repeats.iter().max_by_key(|r| r.rows.len());
+    let rows = longest.map_or(&[][..], |r| &r.rows);
+    let mut points = Vec::new();
+    let mut band = Vec::new();
+    for (k, row) in rows.iter().enumerate() {
+        let values: Vec<f64> =
+            repeats.iter().filter_map(|r| r.rows.get(k)).map(|row| row.values[column]).collect();
+        let Estimate { mean, low, high } = Estimate::of(&values);
+        let mean = mean.unwrap_or(f64::NAN);
+        points.push((f64::from(row.round.0), mean));
+        band.push((low.unwrap_or(mean), high.unwrap_or(mean)));
+    }
+    let series = Series::new(label, points);
+    if repeats.len() > 1 { series.band(band) } else { series }
+}
+
+/// The graph, its peers coloured by how far they are from agreement.
+fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<Block> {
+    let topology = &result.topology;
+    let last = repeats.last().filter(|repeat| !repeat.states.is_empty())?;
+    if topology.peers() > DRAWN_PEERS {
+        return Some(Block::paragraph(format!(
+            "A graph of more than {DRAWN_PEERS} peers is not drawn."
+        )));
+    }
+    let (what, values): (&str, Vec<f64>) = if last.samples.iter().all(|m| *m == last.samples[0]) {
+        let mean = last.mean_state();
+        let distances = last.models().map(|w| distance(w, &mean));
+        ("distance of the final model to the mean", distances.collect())
+    } else {
+        ("training samples", last.samples.iter().map(|&m| f64::from(m)).collect())
+    };
+    let edges: Vec<(usize, usize)> =
+        topology.edges().map(|(a, b)| (a.index(), b.index())).collect();
+    let labels: Vec<String> = topology.ids().map(|p| topology.name(p).into_owned()).collect();
+    let positions = layout(topology, Some(&result.scenario.topology));
+    let svg = draw_graph(&edges, &positions, &labels, Some((&values, what)));
+    Some(Block::figure(svg, format!("The graph of the first repeat; colour: {what}, in the last.")))
+}

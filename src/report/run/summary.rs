@@ -1,0 +1,165 @@
+//! summary.json: the final figures of a run.
+
+use serde_json::{Map, Value, json};
+
+use crate::experiment::{RepeatResult, RunResult, StopReason};
+use crate::measure::{Estimate, Metric};
+use crate::protocol::{Penalty, ProtocolConfig};
+
+/// With fewer repeats than this an interval says little.
+const FEW_REPEATS: usize = 5;
+
+/// The final figures of a run, over its complete repeats.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// What the run was called.
+    pub name: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Complete repeats.
+    pub repeats: usize,
+    /// One number for all results.
+    pub fingerprint: String,
+    /// Why repeats ended: one word if all for the same reason, else `mixed`.
+    pub stop_reason: &'static str,
+    /// β.
+    pub penalty: Option<f64>,
+    /// The rounds that were run.
+    pub rounds: Estimate,
+    /// Each metric at the end.
+    pub metrics: Vec<(Metric, Estimate)>,
+    /// The linear rate that the runs showed.
+    pub measured_rate: Estimate,
+    /// Other models to compare with, by name.
+    pub references: Vec<(&'static str, Estimate)>,
+    /// Releases without protection, over all peers.
+    pub clear_releases: Estimate,
+    /// The privacy statement.
+    pub statement: Vec<String>,
+    /// What to know before trusting the figures.
+    pub warnings: Vec<String>,
+}
+
+/// Summarises a run.
+pub fn summary(result: &RunResult) -> Summary {
+    let complete: Vec<&RepeatResult> = result
+        .repeats
+        .iter()
+        .filter(|repeat| repeat.stop_reason != StopReason::Interrupted)
+        .collect();
+    // An interrupted first repeat is better than nothing, and marked as interrupted.
+    let shown: Vec<&RepeatResult> =
+        if complete.is_empty() { result.repeats.iter().collect() } else { complete.clone() };
+    let over = |value: &dyn Fn(&RepeatResult) -> f64| {
+        Estimate::of(&shown.iter().map(|repeat| value(repeat)).collect::<Vec<_>>())
+    };
+    let last = |repeat: &RepeatResult, column: usize| {
+        repeat.rows.last().map_or(f64::NAN, |row| row.values[column])
+    };
+    let metrics = result.metrics.iter().enumerate();
+    let metrics = metrics.map(|(column, &metric)| (metric, over(&|r| last(r, column)))).collect();
+    let ProtocolConfig::Admm(admm) = &result.scenario.protocol;
+    let classes = result.scenario.model.loss.is_classification();
+    let named = |accuracy, mse| if classes { accuracy } else { mse };
+    let stop_reason = match shown.first() {
+        _ if result.interrupted => StopReason::Interrupted.name(),
+        None => StopReason::Interrupted.name(),
+        Some(first) if shown.iter().all(|r| r.stop_reason == first.stop_reason) => {
+            first.stop_reason.name()
+        }
+        Some(_) => "mixed",
+    };
+    let mut references = vec![
+        (named("trivial_test_accuracy", "trivial_test_mse"), over(&|r| r.reference.trivial_test)),
+        (named("central_test_accuracy", "central_test_mse"), over(&|r| r.reference.central_test)),
+        ("central_empirical_risk", over(&|r| r.reference.central_risk)),
+    ];
+    references.retain(|(_, estimate)| estimate.mean.is_some());
+    Summary {
+        name: result.scenario.name.clone(),
+        seed: result.scenario.seed.0,
+        repeats: complete.len(),
+        fingerprint: result.fingerprint.clone(),
+        stop_reason,
+        penalty: match admm.penalty {
+            Penalty::Value(beta) => Some(beta),
+            Penalty::Auto => None,
+        },
+        rounds: over(&|r| r.rows.last().map_or(0.0, |row| f64::from(row.round.0))),
+        metrics,
+        measured_rate: over(&|r| r.measured_rate.unwrap_or(f64::NAN)),
+        references,
+        clear_releases: over(&|r| r.clear_releases as f64),
+        statement: result.statement.clone(),
+        warnings: warnings(result, complete.len()),
+    }
+}
+
+fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if result.interrupted {
+        warnings.push(format!(
+            "interrupted: {complete} of {} repeats are complete; --resume finishes the run",
+            result.scenario.repeat
+        ));
+    }
+    for repeat in &result.repeats {
+        if let Some(seen) = repeat.divergence {
+            warnings.push(format!(
+                "repeat {} diverged: in round {} the model of peer {} had norm {}",
+                repeat.repeat,
+                seen.round,
+                result.topology.name(seen.peer),
+                seen.value
+            ));
+        }
+    }
+    if complete == 1 {
+        warnings.push("one repeat: the figures have no intervals".to_string());
+    } else if complete < FEW_REPEATS && !result.interrupted {
+        warnings.push(format!("only {complete} repeats: the intervals are wide and uncertain"));
+    }
+    if result.scenario.network.compute.seconds_per_sample == 0.0 {
+        warnings.push(
+            "computing costs no simulated time (network.compute.seconds_per_sample is 0)"
+                .to_string(),
+        );
+    }
+    warnings
+}
+
+impl Summary {
+    /// The estimate of a metric, if it was measured.
+    pub fn metric(&self, wanted: Metric) -> Option<&Estimate> {
+        self.metrics.iter().find(|(metric, _)| *metric == wanted).map(|(_, estimate)| estimate)
+    }
+
+    /// As it stands in summary.json.
+    pub fn to_json(&self) -> Value {
+        let object = |pairs: Vec<(&'static str, Estimate)>| {
+            Value::Object(
+                pairs.into_iter().map(|(k, v)| (k.to_string(), json!(v))).collect::<Map<_, _>>(),
+            )
+        };
+        let mut metrics = vec![("rounds", self.rounds)];
+        metrics.extend(self.metrics.iter().map(|(metric, estimate)| (metric.name(), *estimate)));
+        json!({
+            "hushmesh": env!("CARGO_PKG_VERSION"),
+            "kernel": "portable",
+            "name": self.name,
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "fingerprint": self.fingerprint,
+            "stop_reason": self.stop_reason,
+            "penalty": self.penalty,
+            "metrics": object(metrics),
+            "measured_rate": self.measured_rate,
+            "references": object(self.references.clone()),
+            "privacy": {
+                "clear_releases": self.clear_releases,
+                "statement": self.statement,
+            },
+            "warnings": self.warnings,
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! metrics.csv and peers.csv.
+
+use crate::experiment::RunResult;
+use crate::learn::{distance, norm};
+
+/// A number as short as it can be read back exactly; nothing for what is not finite.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
+/// Lines of fields, quoted where they must be.
+fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        writer.write_record(&line).expect("memory takes lines of equal length");
+    }
+    writer.into_inner().expect("memory can be flushed")
+}
+
+/// One row per repeat and measured round.
+pub fn metrics_csv(result: &RunResult) -> Vec<u8> {
+    let names = result.metrics.iter().map(|metric| metric.name());
+    let head = ["repeat", "round"].into_iter().chain(names).map(str::to_string).collect();
+    let rows = result.repeats.iter().flat_map(|repeat| {
+        repeat.rows.iter().map(move |row| {
+            let mut line = vec![repeat.repeat.to_string(), row.round.to_string()];
+            line.extend(row.values.iter().map(|&value| number(value)));
+            line
+        })
+    });
+    csv(std::iter::once(head).chain(rows))
+}
+
+/// One row per repeat and peer, at the end of the run.
+pub fn peers_csv(result: &RunResult) -> Vec<u8> {
+    let score = if result.scenario.model.loss.is_classification() { "accuracy" } else { "mse" };
+    let [train, test] = ["train", "test"].map(|part| format!("{part}_{score}"));
+    let head = [
+        "repeat",
+        "peer",
+        "name",
+        "neighbours",
+        "samples",
+        "model_norm",
+        "mean_distance",
+        "optimum_distance",
+        "empirical_risk",
+        &train,
+        &test,
+    ];
+    let rows = result.repeats.iter().flat_map(|repeat| {
+        let mean = repeat.mean_state();
+        let peers = result.topology.ids().zip(repeat.models()).zip(&repeat.locals);
+        peers.map(move |((peer, w), local)| {
+            let to_optimum = repeat.optimum.as_ref().map_or(f64::NAN, |best| distance(w, best));
+            let mut line = vec![
+                repeat.repeat.to_string(),
+                peer.to_string(),
+                result.topology.name(peer).into_owned(),
+                repeat.degrees[peer.index()].to_string(),
+                repeat.samples[peer.index()].to_string(),
+            ];
+            let figures =
+                [norm(w), distance(w, &mean), to_optimum, local.risk, local.train, local.test];
+            line.extend(figures.map(number));
+            line
+        })
+    });
+    csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
+}

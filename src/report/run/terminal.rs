@@ -1,0 +1,95 @@
+//! What `hushmesh run` prints when it is done.
+
+use std::path::Path;
+
+use super::summary::Summary;
+use crate::experiment::RunResult;
+use crate::measure::{Estimate, Metric};
+use crate::report::{Cell, Column, Table, figure};
+
+/// A cell with the mean and, where there is one, its interval.
+pub(super) fn cell(estimate: &Estimate) -> Cell {
+    match (estimate.mean, estimate.low, estimate.high) {
+        (Some(mean), Some(low), Some(high)) if high > low => Cell::Interval { mean, low, high },
+        (Some(mean), _, _) => Cell::Number(mean),
+        _ => Cell::Missing,
+    }
+}
+
+/// The run in a few lines and a table.
+pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> String {
+    let repeats = match summary.repeats {
+        1 => "1 repeat".to_string(),
+        repeats => format!("{repeats} repeats, mean and 95 % interval"),
+    };
+    let mut text = format!(
+        "{}: {}, {} peers, {} links; {repeats}\n\n",
+        summary.name,
+        result.scenario.topology.label(),
+        result.topology.peers(),
+        result.topology.links(),
+    );
+    text += &figures(summary).to_text();
+    text.push('\n');
+    for line in &summary.statement {
+        text += &format!("privacy: {line}\n");
+    }
+    for warning in &summary.warnings {
+        text += &format!("note: {warning}\n");
+    }
+    text += &format!("\nfingerprint {}\n", summary.fingerprint);
+    text += &format!("files in {}\n", directory.display());
+    text
+}
+
+/// The final figures as a table: the name in files, the value, the words for it.
+pub(super) fn figures(summary: &Summary) -> Table {
+    let mut table =
+        Table::new([Column::text("figure"), Column::number("value"), Column::text("what it is")]);
+    let stop = match summary.stop_reason {
+        "rounds" => "rounds run: all that were asked for",
+        "tolerance" => "rounds run, until the stopping rule was met",
+        "diverged" => "rounds run, until a model diverged",
+        "interrupted" => "rounds run, until interrupted",
+        _ => "rounds run",
+    };
+    table.row(["rounds".into(), cell(&summary.rounds), stop.into()]);
+    if let Some(beta) = summary.penalty {
+        table.row(["penalty".into(), beta.into(), "β".into()]);
+    }
+    for (metric, estimate) in &summary.metrics {
+        if estimate.mean.is_none() {
+            continue;
+        }
+        let beside = |name: &str| {
+            let found = summary.references.iter().find(|(key, _)| *key == name);
+            found.and_then(|(_, estimate)| estimate.mean).map(figure)
+        };
+        let note = match metric {
+            Metric::TestAccuracy => {
+                beside("central_test_accuracy").zip(beside("trivial_test_accuracy"))
+            }
+            Metric::TestMse => beside("central_test_mse").zip(beside("trivial_test_mse")),
+            _ => None,
+        };
+        let label = match (note, metric) {
+            (Some((central, trivial)), _) => {
+                format!("{}; central fit {central}, trivial model {trivial}", metric.label())
+            }
+            (None, Metric::EmpiricalRisk) => match beside("central_empirical_risk") {
+                Some(central) => format!("{}; central fit {central}", metric.label()),
+                None => metric.label().to_string(),
+            },
+            _ => metric.label().to_string(),
+        };
+        table.row([metric.name().into(), cell(estimate), label.into()]);
+    }
+    if summary.measured_rate.mean.is_some() {
+        table.row([
+            "measured_rate".into(),
+            cell(&summary.measured_rate),
+            "factor by which the error falls per round, fitted".into(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,118 @@
+//! From a file to a scenario that can be run.
+
+use std::path::{Path, PathBuf};
+
+use super::config::Scenario;
+use super::document::{Document, Origin};
+use super::problem::{Problem, Problems};
+use crate::data::Task;
+use crate::network::{EngineKind, THREADS_PEER_LIMIT};
+use crate::random::Streams;
+use crate::topology::{Topology, TopologyConfig};
+
+/// A scenario whose every field is in range and whose parts fit together. It cannot be made
+/// otherwise than by passing the checks.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    scenario: Scenario,
+    base: PathBuf,
+    topology: Topology,
+}
+
+impl Checked {
+    /// Reads a scenario file, applies `--set` arguments, and checks everything at once.
+    ///
+    /// # Errors
+    /// Every problem found, with its place. Those of form (syntax, unknown keys, types) hide those
+    /// of meaning.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, Problems> {
+        let mut document = Document::read(path)?;
+        for argument in overrides {
+            document.set(argument)?;
+        }
+        let parsed = document.parse::<Scenario>()?;
+        let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self::new(parsed.value, base, &parsed.origin)
+    }
+
+    fn new(scenario: Scenario, base: PathBuf, origin: &Origin) -> Result<Self, Problems> {
+        let mut problems: Vec<Problem> = Vec::new();
+        let mut add = |section: &str, found: Vec<(String, String)>| {
+            problems.extend(found.into_iter().map(|(field, message)| {
+                let path = if section.is_empty() { field } else { format!("{section}.{field}") };
+                origin.problem(&path, message)
+            }));
+        };
+        add("", of_the_whole(&scenario));
+        let of_topology = scenario.topology.check();
+        let topology = if of_topology.is_empty() {
+            build(&scenario, &base).map_err(|(field, message)| {
+                add("topology", vec![(field, message)]);
+            })
+        } else {
+            add("topology", of_topology);
+            Err(())
+        };
+        let peers = topology.as_ref().ok().map(Topology::peers);
+        add("data", scenario.data.check(peers));
+        add("model", scenario.model.check());
+        add("protocol", scenario.protocol.check());
+        add("network", scenario.network.check());
+        add("measure", scenario.measure.check());
+        if let Some(peers) = peers
+            && scenario.network.engine == EngineKind::Threads
+            && peers > THREADS_PEER_LIMIT
+        {
+            let message = format!(
+                "the threads engine takes at most {THREADS_PEER_LIMIT} peers, the topology has \
+                 {peers}: expected `simulated`"
+            );
+            add("network", vec![("engine".to_string(), message)]);
+        }
+        match topology {
+            Ok(topology) if problems.is_empty() => Ok(Self { scenario, base, topology }),
+            _ => Err(Problems(problems)),
+        }
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The folder that its paths start from.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// The graph of the first repeat.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+}
+
+fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    let mut add = |field: &str, message: &str| problems.push((field.into(), message.into()));
+    if scenario.name.trim().is_empty() || scenario.name.chars().count() > 100 {
+        add("name", "expected a name of 1 to 100 characters");
+    }
+    if !(1..=100_000).contains(&scenario.repeat) {
+        add("repeat", "expected 1 to 100000 repeats");
+    }
+    if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
+        add("model.loss", "the source has real targets: expected `squared`");
+    }
+    problems
+}
+
+/// The graph of the first repeat, or why there is none: (field of the section, message).
+fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {
+    scenario.topology.build(&Streams::new(scenario.seed, 0), base).map_err(|error| {
+        let field = match scenario.topology {
+            TopologyConfig::File(_) => "file",
+            _ => scenario.topology.family(),
+        };
+        (field.to_string(), error.to_string())
+    })
+}

@@ -1,0 +1,108 @@
+//! What a scenario file says.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::{Deserialize, Serialize};
+
+use crate::data::{DataConfig, Source};
+use crate::learn::ModelConfig;
+use crate::measure::MeasureConfig;
+use crate::network::NetworkConfig;
+use crate::protocol::ProtocolConfig;
+use crate::topology::TopologyConfig;
+use crate::units::Seed;
+
+/// A hushmesh scenario: one experiment, from the graph to what is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the run is called in reports, and its directory under runs/.
+    pub name: String,
+    /// The number that all randomness comes from: same scenario and seed, same results.
+    pub seed: Seed,
+    /// How many times the run is repeated with other random numbers, at least 1 (default).
+    #[serde(default = "once")]
+    pub repeat: u32,
+    /// The graph: a generator or a file.
+    pub topology: TopologyConfig,
+    /// The samples and how peers come by them.
+    pub data: DataConfig,
+    /// The model that is fitted.
+    pub model: ModelConfig,
+    /// The algorithm.
+    pub protocol: ProtocolConfig,
+    /// Engine and links; default: simulated, one millisecond of latency.
+    #[serde(default)]
+    pub network: NetworkConfig,
+    /// What is measured and when the run stops.
+    #[serde(default)]
+    pub measure: MeasureConfig,
+}
+
+fn once() -> u32 {
+    1
+}
+
+impl Scenario {
+    /// The same scenario for a file in another folder: its relative paths are rewritten. Both
+    /// folders must exist.
+    ///
+    /// # Errors
+    /// A folder that cannot be found.
+    pub fn moved(&self, from: &Path, to: &Path) -> io::Result<Self> {
+        let here = |folder: &Path| {
+            if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
+        };
+        let (from, to) = (here(from)?, here(to)?);
+        let mut moved = self.clone();
+        if let TopologyConfig::File(path) = &mut moved.topology {
+            *path = relocate(&from, &to, path);
+        }
+        if let Source::Csv(csv) = &mut moved.data.source {
+            csv.path = relocate(&from, &to, &csv.path);
+        }
+        Ok(moved)
+    }
+}
+
+/// The path from `to` to what `path` means in `from`, both absolute.
+fn relocate(from: &Path, to: &Path, path: &Path) -> PathBuf {
+    if path.is_absolute() {
+        return path.to_path_buf();
+    }
+    let mut target: Vec<Component<'_>> = from.components().collect();
+    for step in path.components() {
+        match step {
+            Component::ParentDir => {
+                target.pop();
+            }
+            Component::CurDir => {}
+            step => target.push(step),
+        }
+    }
+    let base: Vec<Component<'_>> = to.components().collect();
+    let shared = base.iter().zip(&target).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n(Component::ParentDir, base.len() - shared);
+    up.chain(target[shared..].iter().copied()).collect()
+}
+
+/// The JSON Schema of a scenario file.
+pub fn schema() -> Schema {
+    schema_for!(Scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_rewritten_between_folders() {
+        let relocate =
+            |path: &str| relocate(Path::new("/a/b"), Path::new("/a/runs/x"), Path::new(path));
+        assert_eq!(relocate("c.yaml"), Path::new("../../b/c.yaml"));
+        assert_eq!(relocate("../t/./c.yaml"), Path::new("../../t/c.yaml"));
+        assert_eq!(relocate("/data/c.csv"), Path::new("/data/c.csv"));
+    }
+}
