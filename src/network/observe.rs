@@ -18,7 +18,7 @@ pub struct Schedule {
 impl Schedule {
     /// Whether this round is measured.
     pub fn measures(&self, round: Round) -> bool {
-        round.0 == 1 || round.0 % self.every == 0 || round == self.last
+        round.0 == 1 || round.0.is_multiple_of(self.every) || round == self.last
     }
 }
 

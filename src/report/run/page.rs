@@ -68,7 +68,7 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
                 Metric::DualResidual,
             ][..],
         ),
-        ("Empirical risk", "mean over peers of the own objective", false, &[Metric::EmpiricalRisk]),
+        ("Empirical risk", "mean over peers of J_i(w_i)", false, &[Metric::EmpiricalRisk]),
         (
             "Accuracy",
             "share of samples classified right",
@@ -129,22 +129,25 @@ fn curve(
         ..LinePlot::default()
     };
     let caption = if repeats.len() > 1 {
-        format!("{title}: mean over {} repeats; bands are 95 % intervals.", repeats.len())
+        format!(
+            "{title}: mean over {} repeats, as far as the shortest goes; bands are 95 % intervals.",
+            repeats.len()
+        )
     } else {
         format!("{title}: one repeat.")
     };
     Some(Block::figure(plot.to_svg(), caption))
 }
 
-/// A metric's mean over the repeats that have measured each round.
+/// A metric's mean over all repeats, as far as the shortest goes: beyond it the mean would jump
+/// with every repeat that ends.
 fn over_rounds(label: &str, repeats: &[&RepeatResult], column: usize) -> Series {
-    let longest = repeats.iter().max_by_key(|r| r.rows.len());
-    let rows = longest.map_or(&[][..], |r| &r.rows);
+    let shortest = repeats.iter().min_by_key(|r| r.rows.len());
+    let rows = shortest.map_or(&[][..], |r| &r.rows);
     let mut points = Vec::new();
     let mut band = Vec::new();
     for (k, row) in rows.iter().enumerate() {
-        let values: Vec<f64> =
-            repeats.iter().filter_map(|r| r.rows.get(k)).map(|row| row.values[column]).collect();
+        let values: Vec<f64> = repeats.iter().map(|r| r.rows[k].values[column]).collect();
         let Estimate { mean, low, high } = Estimate::of(&values);
         let mean = mean.unwrap_or(f64::NAN);
         points.push((f64::from(row.round.0), mean));

@@ -1,0 +1,151 @@
+//! What a round of ADMM costs, in passes over the data: 10 peers × 4,500 samples × 105 features.
+//!
+//! ```text
+//! cargo bench --bench admm_round
+//! ```
+//!
+//! A pass is one plain gradient of the logistic loss over all 45,000 rows, timed in the same run
+//! on as many threads. A round is the time between two complete rows, the median over rounds 2 to
+//! 100.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use hushmesh::data::{self, DataConfig, LinearLogistic, LocalData, Prepared, Samples, Source};
+use hushmesh::learn::{self, Loss, Objective, central_optimum};
+use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
+use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer};
+use hushmesh::random::Streams;
+use hushmesh::report::{Column, Table};
+use hushmesh::theory::{Curvature, best_penalty};
+use hushmesh::topology::{GraphFile, Topology};
+use hushmesh::units::{PeerId, Round, Seed};
+
+const PEERS: usize = 10;
+const ROUNDS: u32 = 100;
+const RIDGE: f64 = 0.01;
+
+struct Nothing;
+
+impl Probe for Nothing {
+    type Local = ();
+    fn local(&self, _: PeerId, _: &[f64]) {}
+}
+
+fn main() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("topologies/pdml-10.yaml");
+    let topology = GraphFile::read(&file).expect("the shipped graph can be read").topology;
+    let source = Source::LinearLogistic(LinearLogistic { dimension: 105, norm: 8.0 });
+    let config = DataConfig { samples: Some(Samples::PerPeer(4500)), ..DataConfig::from(source) };
+    let streams = Streams::new(Seed(1), 0);
+    let data = data::prepare(&config, PEERS, false, &streams, Path::new("."))
+        .expect("synthetic data can be made");
+    let optimum = central_optimum(&objectives(&data), RIDGE * PEERS as f64, 105)
+        .expect("the central problem can be solved");
+    let curvature = Curvature::at(&objectives(&data), RIDGE, &optimum.w);
+    let best = best_penalty(&topology, &curvature);
+
+    let mut table = Table::new([
+        Column::number("β"),
+        Column::number("tolerance"),
+        Column::number("workers"),
+        Column::number("pass").unit("ms"),
+        Column::number("round").unit("ms"),
+        Column::number("passes per round"),
+    ]);
+    for penalty in [best.beta, 0.02] {
+        for tolerance in [1e-8, 1e-10] {
+            for workers in [1, 2] {
+                let pass = pass_seconds(&data, workers);
+                let parameters = AdmmParameters {
+                    loss: Loss::Logistic,
+                    ridge: RIDGE,
+                    penalty,
+                    rounds: Round(ROUNDS),
+                    tolerance,
+                };
+                let round = round_seconds(&topology, &data, parameters, workers);
+                table.row([
+                    penalty.into(),
+                    tolerance.into(),
+                    workers.into(),
+                    (1e3 * pass).into(),
+                    (1e3 * round).into(),
+                    (round / pass).into(),
+                ]);
+            }
+        }
+    }
+    println!("{}", table.to_markdown());
+}
+
+fn objective(data: &Prepared, peer: PeerId) -> Objective<'_> {
+    let local = data.train.local(peer);
+    Objective::mean(learn::Samples::new(local.x, local.y), Loss::Logistic)
+}
+
+fn objectives(data: &Prepared) -> Vec<Objective<'_>> {
+    (0..PEERS).map(|i| objective(data, PeerId::new(i))).collect()
+}
+
+/// The median time of one gradient over all rows, peers dealt to `workers` threads in halves.
+fn pass_seconds(data: &Prepared, workers: usize) -> f64 {
+    let times = (0..41).map(|_| {
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            for worker in 0..workers {
+                scope.spawn(move || {
+                    let w = vec![0.1; 105];
+                    let mut g = vec![0.0; 105];
+                    let share = PEERS / workers;
+                    for i in worker * share..(worker + 1) * share {
+                        objective(data, PeerId::new(i)).gradient(&w, &mut g);
+                        black_box(&g);
+                    }
+                });
+            }
+        });
+        began.elapsed().as_secs_f64()
+    });
+    median(times.collect())
+}
+
+/// The median time between two complete rows.
+fn round_seconds(
+    topology: &Topology,
+    data: &Prepared,
+    parameters: AdmmParameters,
+    workers: usize,
+) -> f64 {
+    let links = Links::new(&NetworkConfig::default(), topology, &Streams::new(Seed(1), 0));
+    let peers = topology
+        .ids()
+        .map(|peer| {
+            let own = LocalData::new(data.train.clone(), peer);
+            AdmmPeer::new(own, topology.neighbours(peer), parameters)
+        })
+        .collect();
+    let schedule = Schedule { every: 1, last: parameters.rounds };
+    let mut ends = Vec::new();
+    run(
+        Engine::Simulated { workers },
+        topology,
+        &links,
+        peers,
+        (&Nothing, schedule),
+        &AtomicBool::new(false),
+        &mut |_| {
+            ends.push(Instant::now());
+            Flow::Continue
+        },
+    )
+    .expect("the peers finish");
+    median(ends.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
