@@ -6,5 +6,6 @@ pub mod network;
 pub mod privacy;
 pub mod random;
 pub mod scenario;
+pub mod theory;
 pub mod topology;
 pub mod units;

@@ -1,0 +1,42 @@
+//! What can be said before a run: how fast it will be, and which parameter makes it fastest.
+//!
+//! Near its optimum, fully distributed ADMM is a linear map of the error, and the error falls by
+//! the factor τ per round, the spectral radius of that map: see [`local_rate`]. τ depends on the
+//! graph, on the curvature of the peers' objectives and on the penalty β; [`best_penalty`] finds the
+//! β that makes τ least, which is what `penalty: auto` means.
+//!
+//! ```
+//! use hushmesh::theory::{Curvature, best_penalty, local_rate};
+//! use hushmesh::topology::{path, star};
+//!
+//! let curvature = Curvature::Bounds { low: 0.1, high: 0.5 };
+//! let (star, path) = (star(10)?, path(10)?);
+//! let best = best_penalty(&path, &curvature);
+//! assert!(best.rate.value < local_rate(&path, &curvature, 10.0 * best.beta).value);
+//! assert!(best.rate.value > best_penalty(&star, &curvature).rate.value, "a path is slower");
+//! # Ok::<(), hushmesh::topology::TopologyError>(())
+//! ```
+
+mod arnoldi;
+mod closed_form;
+mod curvature;
+mod error_map;
+mod hessenberg;
+mod lanczos;
+mod penalty;
+#[cfg(test)]
+mod tests;
+
+pub use curvature::Curvature;
+pub use penalty::{BestPenalty, Method, Rate, best_penalty, local_rate};
+
+use rand::RngExt;
+
+use crate::random::{Purpose, Streams};
+use crate::units::Seed;
+
+/// Where iterations start: random, so that it lies in no special subspace, and always the same.
+fn random_vector(length: usize) -> Vec<f64> {
+    let mut stream = Streams::new(Seed(0), 0).single(Purpose::Spectrum);
+    (0..length).map(|_| stream.random_range(-1.0..1.0)).collect()
+}
