@@ -394,6 +394,10 @@ fn parts_that_cannot_talk_never_agree() {
 fn numbers_that_are_none_give_no_rate() {
     let best = best_penalty(&path(3).unwrap(), &peers_with(&Packed::identity(2, f64::NAN), 3));
     assert!(best.rate.value.is_nan() && !best.rate.converged, "{best:?}");
+    for beta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let rate = local_rate(&ring(5).unwrap(), &Curvature::Bounds { low: 0.1, high: 1.0 }, beta);
+        assert!(rate.value.is_nan() && !rate.converged, "{beta}: {rate:?}");
+    }
     let flat = best_penalty(&path(3).unwrap(), &Curvature::Bounds { low: 0.0, high: 0.0 });
     assert!(flat.beta.is_finite() && (flat.rate.value - 1.0).abs() < 1e-9, "{flat:?}");
 }
