@@ -12,8 +12,9 @@ use crate::units::PeerId;
 /// τ on a k-regular graph with H_i = hI: the roots of x² − (1 + u(1 − s))x + u(1 − s/2) = 0 with
 /// u = 2βk/(h + 2βk), s = μ/k for the non-zero eigenvalues μ of L₋, and u itself for μ = 0.
 ///
-/// As a function of s the larger root falls, then falls as the modulus of a complex pair, then
-/// rises; as a function of u likewise. So the extremes of s and h are all that is needed.
+/// As s grows, the larger modulus falls while the roots are real, falls on while they are complex,
+/// and may rise where they are real again; as u grows, it falls while they are real and rises while
+/// they are complex. So the extremes of s and h are all that is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosedForm {
     /// Degree, or the mean degree.
