@@ -8,6 +8,8 @@
 //! on as many threads. A round is the time between two complete rows, the median over rounds 2 to
 //! 100; late rounds have little left to do, so the median over rounds 2 to 30 stands beside it.
 
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -7,6 +7,8 @@
 //!
 //! Every case runs in a process of its own, so that its peak memory is its own.
 
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;

@@ -8,6 +8,8 @@
 //! Noise-free ADMM, logistic loss, twonorm with 70 samples per peer, a/n = 0.1; mean over five
 //! seeds with its 95 % interval.
 
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
 use std::error::Error;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -77,12 +79,12 @@ fn rounds(
         ),
     )?;
     let checked = Checked::load(&path, &[])?;
-    let scenario = resolve(&checked)?;
-    let ProtocolConfig::Admm(admm) = &scenario.protocol;
+    let resolved = resolve(&checked)?;
+    let ProtocolConfig::Admm(admm) = &resolved.scenario.protocol;
     let Penalty::Value(beta) = admm.penalty else { return Err("the penalty is a number".into()) };
     let directory = RunDirectory::create(&folder.join("run"), true)?;
     let quiet = AtomicBool::new(false);
-    let result = execute(&checked, scenario, Options::default(), &directory, &quiet, &mut |_| {})?;
+    let result = execute(&checked, resolved, Options::default(), &directory, &quiet, &mut |_| {})?;
     fs::remove_dir_all(&folder)?;
     let column = result
         .metrics

@@ -29,3 +29,14 @@ mod tests;
 
 pub use curvature::Curvature;
 pub use penalty::{BestPenalty, Method, Rate, best_penalty, local_rate};
+
+use rand::RngExt;
+
+use crate::random::{Purpose, Streams};
+use crate::units::Seed;
+
+/// Where iterations start: random, so that it lies in no special subspace, and always the same.
+fn random_vector(length: usize) -> Vec<f64> {
+    let mut stream = Streams::new(Seed(0), 0).single(Purpose::Spectrum);
+    (0..length).map(|_| stream.random_range(-1.0..1.0)).collect()
+}

@@ -77,10 +77,10 @@ fn run(folder: &Path, yaml: &str) -> (Checked, RunResult) {
     fs::write(&file, yaml).unwrap();
     let checked = Checked::load(&file, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let directory = RunDirectory::create(&folder.join("run"), true).unwrap();
-    let scenario = resolve(&checked).unwrap();
+    let resolved = resolve(&checked).unwrap();
     let idle = AtomicBool::new(false);
     let options = Options::default();
-    let result = execute(&checked, scenario, options, &directory, &idle, &mut |_| {}).unwrap();
+    let result = execute(&checked, resolved, options, &directory, &idle, &mut |_| {}).unwrap();
     (checked, result)
 }
 

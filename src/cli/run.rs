@@ -79,11 +79,11 @@ fn carry_out(
 ) -> Result<(RunResult, String), ExperimentError> {
     directory.write(ASKED, in_place(checked.scenario(), checked, directory).as_bytes())?;
     line.say("preparing");
-    let scenario = resolve(checked)?;
-    let yaml = in_place(&scenario, checked, directory);
+    let resolved = resolve(checked)?;
+    let yaml = in_place(&resolved.scenario, checked, directory);
     directory.write(SCENARIO, yaml.as_bytes())?;
     let result =
-        execute(checked, scenario, options, directory, interrupt, &mut |at| line.show(at))?;
+        execute(checked, resolved, options, directory, interrupt, &mut |at| line.show(at))?;
     Ok((result, yaml))
 }
 

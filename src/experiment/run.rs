@@ -79,6 +79,8 @@ pub struct Progress {
 pub struct RunResult {
     /// The scenario with every `auto` resolved.
     pub scenario: Scenario,
+    /// What theory expected, where the penalty was left to it.
+    pub prediction: Option<theory::Rate>,
     /// The graph of the first repeat.
     pub topology: Topology,
     /// What was measured.
@@ -93,25 +95,34 @@ pub struct RunResult {
     pub interrupted: bool,
 }
 
+/// A scenario without any `auto`.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The scenario, with numbers in the place of `auto`.
+    pub scenario: Scenario,
+    /// What theory expects at the penalty that it chose, if it chose.
+    pub prediction: Option<theory::Rate>,
+}
+
 /// Puts a number in the place of `penalty: auto`: the penalty with the best predicted rate on the
 /// first repeat's graph and data. The same number serves every repeat, so that the resolved
 /// scenario gives the same results as the original.
 ///
 /// # Errors
 /// Data that cannot be read or solved.
-pub fn resolve(checked: &Checked) -> Result<Scenario, ExperimentError> {
+pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     let mut scenario = checked.scenario().clone();
     let ProtocolConfig::Admm(admm) = &mut scenario.protocol;
-    if admm.penalty == Penalty::Auto {
-        let assembly =
-            Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
-        let ridge = scenario.model.regularisation / assembly.topology.peers() as f64;
-        let optimum = assembly.optimum.as_ref().map_or(&[][..], |central| &central.w);
-        let curvature = theory::Curvature::at(&assembly.scorer.objectives(), ridge, optimum);
-        let best = theory::best_penalty(&assembly.topology, &curvature);
-        admm.penalty = Penalty::Value(best.beta);
+    if admm.penalty != Penalty::Auto {
+        return Ok(Resolved { scenario, prediction: None });
     }
-    Ok(scenario)
+    let first = Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
+    let ridge = scenario.model.regularisation / first.topology.peers() as f64;
+    let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
+    let curvature = theory::Curvature::at(&first.scorer.objectives(), ridge, optimum);
+    let best = theory::best_penalty(&first.topology, &curvature);
+    admm.penalty = Penalty::Value(best.beta);
+    Ok(Resolved { scenario, prediction: Some(best.rate) })
 }
 
 /// Runs every repeat that `directory` does not hold yet, keeping each there as it is finished.
@@ -120,12 +131,13 @@ pub fn resolve(checked: &Checked) -> Result<Scenario, ExperimentError> {
 /// The first failure; what was kept stays.
 pub fn execute(
     checked: &Checked,
-    scenario: Scenario,
+    resolved: Resolved,
     options: Options,
     directory: &RunDirectory,
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunResult, ExperimentError> {
+    let Resolved { scenario, prediction } = resolved;
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
     let mut declarations = Vec::new();
@@ -163,6 +175,7 @@ pub fn execute(
         statement: statement(checked.scenario(), &declarations),
         topology: checked.topology().clone(),
         scenario,
+        prediction,
         metrics,
         repeats,
         interrupted,

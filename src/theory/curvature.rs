@@ -1,7 +1,11 @@
 //! The curvature of the peers' objectives at the optimum.
 
 use super::lanczos::extreme_eigenvalues;
-use crate::learn::{DENSE_LIMIT, Objective, Packed, axpy};
+use super::random_vector;
+use crate::learn::{DENSE_LIMIT, Objective, Packed, axpy, dot};
+
+/// Hessians of all peers are held up to this many numbers (0.4 GB).
+const HELD: usize = 50_000_000;
 
 /// The curvature of the problem at its optimum w*.
 #[derive(Clone, Debug)]
@@ -17,44 +21,6 @@ pub enum Curvature {
         high: f64,
     },
 }
-
-impl Curvature {
-    /// The extreme eigenvalues of H̄ = (1/n) Σ H_i, neither below 0.
-    pub(super) fn extremes(&self) -> (f64, f64) {
-        let (low, high) = match self {
-            Self::Bounds { low, high } => (*low, *high),
-            Self::Hessians(hessians) => of_mean(hessians),
-        };
-        (low.max(0.0), high.max(0.0))
-    }
-}
-
-fn of_mean(hessians: &[Packed]) -> (f64, f64) {
-    let d = hessians.first().map_or(0, Packed::dimension);
-    if d == 0 {
-        return (0.0, 0.0);
-    }
-    let weight = 1.0 / hessians.len() as f64;
-    let mean: Vec<Vec<f64>> = (0..d)
-        .map(|i| {
-            let mut row = vec![0.0; i + 1];
-            hessians.iter().for_each(|hessian| axpy(weight, hessian.row(i), &mut row));
-            row
-        })
-        .collect();
-    let product = |v: &[f64], out: &mut [f64]| {
-        out.fill(0.0);
-        for (i, row) in mean.iter().enumerate() {
-            out[i] += crate::learn::dot(row, &v[..=i]);
-            axpy(v[i], &row[..i], &mut out[..i]);
-        }
-    };
-    let found = extreme_eigenvalues(product, None, super::error_map::start(d), 8 * d + 16);
-    (found.low, found.high)
-}
-
-/// Hessians of all peers are held up to this many numbers (0.4 GB).
-const HELD: usize = 50_000_000;
 
 impl Curvature {
     /// The curvature of J_i = F_i + (ridge/2)|w|² at w, F_i the given objectives.
@@ -86,8 +52,72 @@ impl Curvature {
                 objective.add_hessian_product(c, v, out);
             }
         };
-        let steps = (8 * d + 16).min(200);
-        let found = extreme_eigenvalues(product, None, super::error_map::start(d), steps);
+        let found = extreme_eigenvalues(product, None, random_vector(d), (2 * d + 16).min(200));
         Self::Bounds { low: found.low, high: found.high }
+    }
+
+    /// The extreme eigenvalues of H̄ = (1/n) Σ H_i, neither below 0.
+    pub(super) fn extremes(&self) -> (f64, f64) {
+        let (low, high) = match self {
+            Self::Bounds { low, high } => (*low, *high),
+            Self::Hessians(hessians) => of_mean(hessians),
+        };
+        (low.max(0.0), high.max(0.0))
+    }
+}
+
+fn of_mean(hessians: &[Packed]) -> (f64, f64) {
+    let d = hessians.first().map_or(0, Packed::dimension);
+    if d == 0 {
+        return (0.0, 0.0);
+    }
+    let weight = 1.0 / hessians.len() as f64;
+    let mean: Vec<Vec<f64>> = (0..d)
+        .map(|i| {
+            let mut row = vec![0.0; i + 1];
+            hessians.iter().for_each(|hessian| axpy(weight, hessian.row(i), &mut row));
+            row
+        })
+        .collect();
+    let product = |v: &[f64], out: &mut [f64]| {
+        out.fill(0.0);
+        for (i, row) in mean.iter().enumerate() {
+            out[i] += dot(row, &v[..=i]);
+            axpy(v[i], &row[..i], &mut out[..i]);
+        }
+    };
+    let found = extreme_eigenvalues(product, None, random_vector(d), 2 * d + 16);
+    (found.low, found.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::learn::{Loss, Samples};
+
+    #[test]
+    fn the_mean_hessian_has_the_extremes_of_its_eigenvalues() {
+        // Means of 0.1 I and 0.1 I + c xxᵀ along orthogonal x: 0.1 + c|x|²/2 along each.
+        let mut hessian = Packed::identity(3, 0.1);
+        hessian.add_outer(0.5, &[1.0, 1.0, 0.0]);
+        hessian.add_outer(3.0, &[1.0, -1.0, 0.0]);
+        let (low, high) = Curvature::Hessians(vec![Packed::identity(3, 0.1), hessian]).extremes();
+        assert!((low - 0.1).abs() < 1e-12 && (high - 3.1).abs() < 1e-12, "{low} {high}");
+    }
+
+    #[test]
+    fn bounds_by_products_are_those_of_the_matrices() {
+        let (m, d) = (20, DENSE_LIMIT + 1);
+        let x = Array2::from_shape_fn((m, d), |(i, j)| ((3 * i + 7 * j) as f64).sin());
+        let y = vec![1.0; m];
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
+        let w = vec![0.01; d];
+        let (low, high) = Curvature::at(&[objective, objective], 0.3, &w).extremes();
+        let mut hessian = Packed::identity(d, 0.3);
+        objective.add_hessian(&w, &mut hessian);
+        let (least, greatest) = Curvature::Hessians(vec![hessian]).extremes();
+        assert!((low - least).abs() < 1e-6 && (high - greatest).abs() < 1e-6, "{low} {high}");
     }
 }

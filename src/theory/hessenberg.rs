@@ -16,10 +16,6 @@ impl Square {
         Self { dimension, entries: vec![0.0; dimension * dimension] }
     }
 
-    pub(super) fn dimension(&self) -> usize {
-        self.dimension
-    }
-
     pub(super) fn at(&self, i: usize, j: usize) -> f64 {
         self.entries[i * self.dimension + j]
     }
@@ -30,6 +26,16 @@ impl Square {
 
     pub(super) fn add(&mut self, i: usize, j: usize, value: f64) {
         self.entries[i * self.dimension + j] += value;
+    }
+
+    #[cfg(test)]
+    pub(super) fn norm(&self) -> f64 {
+        norm(&self.entries)
+    }
+
+    #[cfg(test)]
+    pub(super) fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|entry| *entry *= factor);
     }
 
     /// The leading `size` rows and columns.
@@ -113,7 +119,7 @@ impl Square {
                 return None;
             }
             let mut shifts = self.trailing_pair(high);
-            if step % 10 == 0 {
+            if step.is_multiple_of(10) {
                 // An arbitrary shift ends the rare cycle.
                 let size = self.at(high - 1, high - 2).abs() + self.at(high - 2, high - 3).abs();
                 shifts = Pair { sum: 1.5 * size, product: size * size };

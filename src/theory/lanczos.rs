@@ -22,7 +22,7 @@ pub(super) fn extreme_eigenvalues(
     start: Vec<f64>,
     most: usize,
 ) -> Extremes {
-    const PRECISION: f64 = 1e-8;
+    const PRECISION: f64 = 1e-6;
     let project = |v: &mut [f64]| {
         if let Some(kernel) = kernel {
             axpy(-dot(kernel, v), kernel, v);

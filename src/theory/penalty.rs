@@ -3,7 +3,8 @@
 use super::arnoldi::{BASIS, Radius, spectral_radius};
 use super::closed_form::ClosedForm;
 use super::curvature::Curvature;
-use super::error_map::{ErrorMap, start};
+use super::error_map::ErrorMap;
+use super::random_vector;
 use crate::learn::Packed;
 use crate::topology::Topology;
 
@@ -35,17 +36,6 @@ pub struct Rate {
     pub method: Method,
 }
 
-impl Rate {
-    fn closed_form(value: f64, method: Method) -> Self {
-        Self { value, residual: 0.0, converged: true, iterations: 0, method }
-    }
-
-    fn iterated(radius: Radius, method: Method) -> Self {
-        let Radius { value, residual, converged, applications: iterations } = radius;
-        Self { value, residual, converged, iterations, method }
-    }
-}
-
 /// The penalty with the least rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BestPenalty {
@@ -60,10 +50,11 @@ pub struct BestPenalty {
 ///
 /// w⁺ = S(βL₊w − γ),  γ⁺ = γ + βL₋w⁺,  S_i = (H_i + 2βN_i I)⁻¹,
 ///
-/// without the conserved Σγ. A graph that is not connected has rate 1: its parts never agree.
+/// without the conserved Σγ. A graph that is not connected has rate 1: its parts never agree. A
+/// penalty that is not positive and finite, or a Hessian that is not finite, has none: NaN.
 ///
 /// # Panics
-/// If there are Hessians, but not one for every peer.
+/// If there are Hessians, but not one for every peer, or of different dimensions.
 pub fn local_rate(topology: &Topology, curvature: &Curvature, beta: f64) -> Rate {
     match Analysis::new(topology, curvature) {
         None => ALONE,
@@ -77,11 +68,11 @@ pub fn local_rate(topology: &Topology, curvature: &Curvature, beta: f64) -> Rate
 /// The penalty β with the least [`local_rate`], to about 2 %.
 ///
 /// The closed form for regular graphs says where to look; the bottom is then walked to and narrowed
-/// by golden section on the best model that some 2·10⁹ operations can afford. A single peer has
-/// nobody to agree with: β = 1, rate 0.
+/// by golden section on the best model that some 3·10⁹ multiplications, a second or two, can afford.
+/// A single peer has nobody to agree with: β = 1, rate 0.
 ///
 /// # Panics
-/// If there are Hessians, but not one for every peer.
+/// If there are Hessians, but not one for every peer, or of different dimensions.
 pub fn best_penalty(topology: &Topology, curvature: &Curvature) -> BestPenalty {
     let Some(analysis) = Analysis::new(topology, curvature) else {
         return BestPenalty { beta: 1.0, rate: ALONE };
@@ -100,10 +91,10 @@ pub fn best_penalty(topology: &Topology, curvature: &Curvature) -> BestPenalty {
     BestPenalty { beta, rate: analysis.rate(method, beta, FINE, 4.0 * share) }
 }
 
-/// Floating-point operations that an answer may cost.
-const BUDGET: f64 = 2e9;
+/// Multiplications that an answer may cost.
+const BUDGET: f64 = 3e9;
 /// Evaluations of the rate that a search is expected to need, the final one counted four times.
-const EVALUATIONS: f64 = 20.0;
+const EVALUATIONS: f64 = 16.0;
 /// The residual at which a rate that is to be reported has settled.
 const FINE: f64 = 1e-9;
 /// The same for the comparison of two penalties, as a share of 1 − τ.
@@ -111,7 +102,7 @@ const COARSE: f64 = 1e-3;
 /// The precision of the search in ln β.
 const PRECISION: f64 = 0.02;
 
-/// A peer without neighbours is at its optimum after one round.
+/// A peer with nobody to agree with is at its optimum after one round.
 const ALONE: Rate =
     Rate { value: 0.0, residual: 0.0, converged: true, iterations: 0, method: Method::Full };
 
@@ -125,28 +116,33 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Nothing where there is no link.
+    /// Nothing where there is no link, or nothing to learn.
     fn new(topology: &'a Topology, curvature: &'a Curvature) -> Option<Self> {
-        let hessians = match curvature {
+        let (hessians, dimension) = match curvature {
             Curvature::Hessians(hessians) => {
                 assert_eq!(hessians.len(), topology.peers(), "one Hessian for every peer");
-                Some(hessians.as_slice())
+                let same = hessians.windows(2).all(|h| h[0].dimension() == h[1].dimension());
+                assert!(same, "every Hessian is of the same dimension");
+                (Some(hessians.as_slice()), hessians.first().map_or(0, Packed::dimension))
             }
-            Curvature::Bounds { .. } => None,
+            Curvature::Bounds { .. } => (None, 1),
         };
-        if topology.links() == 0 {
+        if topology.links() == 0 || dimension == 0 {
             return None;
         }
         let product = (topology.peers() * 8 + topology.links() * 4) as f64;
-        let most = (0.2 * BUDGET / product).max(32.0) as usize;
+        let most = (0.1 * BUDGET / product).max(32.0) as usize;
         let closed_form = ClosedForm::new(topology, most);
         Some(Self { topology, hessians, extremes: curvature.extremes(), closed_form })
     }
 
     /// The best model that `budget` operations let iterate at β as long as it will need to.
     fn affordable(&self, beta: f64, budget: f64) -> Method {
-        let applications = 4.0 * BASIS as f64 * self.slowness(beta);
-        let within = |method| self.cost(method, applications) <= budget;
+        let stride = self.slowness(beta);
+        let within = |method| {
+            let (setup, application) = self.cost(method, stride);
+            setup + 2.0 * BASIS as f64 * stride * application <= budget
+        };
         if self.hessians.is_some() && within(Method::Full) {
             Method::Full
         } else if self.closed_form.is_exact() || within(Method::Mean) {
@@ -156,22 +152,24 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Rounds per factor e of the error, roughly.
+    /// Rounds per factor e of the error, roughly, and no more than an iteration should skip over.
     fn slowness(&self, beta: f64) -> f64 {
-        1.0 / (1.0 - self.closed_form.rate(self.extremes, beta)).max(1e-12)
+        1.0 / (1.0 - self.closed_form.rate(self.extremes, beta)).max(1e-3)
     }
 
-    /// Operations of one rate by iteration.
-    fn cost(&self, method: Method, applications: f64) -> f64 {
+    /// Multiplications that an iteration costs: once, and for each application of the map when one
+    /// in `stride` of them is orthogonalised.
+    fn cost(&self, method: Method, stride: f64) -> (f64, f64) {
         let (n, ends) = (self.topology.peers() as f64, 2.0 * self.topology.links() as f64);
-        let (d, solve) = match (method, self.hessians) {
+        let (d, resolvent) = match (method, self.hessians) {
             (Method::Full, Some([first, ..])) => {
                 let d = first.dimension() as f64;
-                (d, 2.0 * d * d)
+                (d, d * d)
             }
             _ => (2.0, 2.0),
         };
-        n * solve * d / 6.0 + applications * (n * solve + 2.0 * ends * d + 6.0 * n * d)
+        let orthogonalisation = 6.0 * BASIS as f64 * n * d / stride;
+        (n * resolvent * d, n * resolvent + 2.0 * ends * d + 6.0 * n * d + orthogonalisation)
     }
 
     fn is_closed(&self, method: Method) -> bool {
@@ -179,8 +177,15 @@ impl<'a> Analysis<'a> {
     }
 
     fn rate(&self, method: Method, beta: f64, tolerance: f64, budget: f64) -> Rate {
+        let none =
+            Rate { value: f64::NAN, residual: f64::NAN, converged: false, iterations: 0, method };
+        if !(beta > 0.0 && beta.is_finite()) {
+            return none;
+        }
         if self.is_closed(method) {
-            return Rate::closed_form(self.closed_form.rate(self.extremes, beta), method);
+            let value = self.closed_form.rate(self.extremes, beta);
+            let converged = self.closed_form.converged();
+            return Rate { value, residual: 0.0, converged, iterations: 0, method };
         }
         let map = match (method, self.hessians) {
             (Method::Full, Some(hessians)) => ErrorMap::new(self.topology, hessians, beta),
@@ -190,15 +195,17 @@ impl<'a> Analysis<'a> {
             }
         };
         let Ok(map) = map else {
-            let nothing = f64::NAN;
-            let converged = false;
-            return Rate { value: nothing, residual: nothing, converged, iterations: 0, method };
+            return none;
         };
-        let most = budget / (self.cost(method, 1.0) - self.cost(method, 0.0));
-        let stride = self.slowness(beta).min(most / (2 * BASIS) as f64).ceil() as usize;
+        let stride = self.slowness(beta);
+        let (setup, application) = self.cost(method, stride);
+        let most = (budget - setup) / application;
+        let stride = stride.min(most / (2 * BASIS) as f64).max(1.0) as usize;
         let apply = |state: &[f64], next: &mut [f64]| map.apply(state, next);
-        let radius = spectral_radius(apply, start(map.size()), stride, tolerance, most as usize);
-        Rate::iterated(radius, method)
+        let radius =
+            spectral_radius(apply, random_vector(map.size()), stride, tolerance, most as usize);
+        let Radius { value, residual, converged, applications: iterations } = radius;
+        Rate { value, residual, converged, iterations, method }
     }
 
     /// The best penalty by the closed form, over sixteen decades around its natural scale.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::experiment::{RepeatResult, RunResult, StopReason};
 use crate::measure::{Estimate, Metric};
 use crate::protocol::{Penalty, ProtocolConfig};
+use crate::theory::Method;
 
 /// With fewer repeats than this an interval says little.
 const FEW_REPEATS: usize = 5;
@@ -28,6 +29,8 @@ pub struct Summary {
     pub rounds: Estimate,
     /// Each metric at the end.
     pub metrics: Vec<(Metric, Estimate)>,
+    /// The linear rate that theory expected, where the penalty was left to it.
+    pub predicted_rate: Option<f64>,
     /// The linear rate that the runs showed.
     pub measured_rate: Estimate,
     /// Other models to compare with, by name.
@@ -87,6 +90,7 @@ pub fn summary(result: &RunResult) -> Summary {
         },
         rounds: over(&|r| r.rows.last().map_or(0.0, |row| f64::from(row.round.0))),
         metrics,
+        predicted_rate: result.prediction.map(|rate| rate.value),
         measured_rate: over(&|r| r.measured_rate.unwrap_or(f64::NAN)),
         references,
         clear_releases: over(&|r| r.clear_releases as f64),
@@ -113,6 +117,20 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
                 seen.value
             ));
         }
+    }
+    if let Some(rate) = result.prediction
+        && (rate.method != Method::Full || !rate.converged)
+    {
+        warnings.push(format!(
+            "penalty: auto is an approximation here: {}",
+            match rate.method {
+                Method::Full => "the eigenvalue iteration has not settled",
+                Method::Mean => "computed as if every peer had the mean curvature",
+                Method::Approximate => {
+                    "computed as if every peer had the mean curvature and the mean degree"
+                }
+            }
+        ));
     }
     if complete == 1 {
         warnings.push("one repeat: the figures have no intervals".to_string());
@@ -153,6 +171,7 @@ impl Summary {
             "stop_reason": self.stop_reason,
             "penalty": self.penalty,
             "metrics": object(metrics),
+            "predicted_rate": self.predicted_rate,
             "measured_rate": self.measured_rate,
             "references": object(self.references.clone()),
             "privacy": {

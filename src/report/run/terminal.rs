@@ -85,11 +85,13 @@ pub(super) fn figures(summary: &Summary) -> Table {
         table.row([metric.name().into(), cell(estimate), label.into()]);
     }
     if summary.measured_rate.mean.is_some() {
-        table.row([
-            "measured_rate".into(),
-            cell(&summary.measured_rate),
-            "factor by which the error falls per round, fitted".into(),
-        ]);
+        let what = match summary.predicted_rate {
+            Some(rate) => {
+                format!("factor by which the error falls per round; predicted {}", figure(rate))
+            }
+            None => "factor by which the error falls per round".to_string(),
+        };
+        table.row(["measured_rate".into(), cell(&summary.measured_rate), what.into()]);
     }
     table
 }
