@@ -38,6 +38,9 @@ const LARGE: [(&str, &str); 5] = [
 const TARGET: f64 = 1e-6;
 const MOST_ROUNDS: u32 = 4000;
 
+/// The rounds of each seed: none where the target was not reached.
+type Rounds = Vec<Option<f64>>;
+
 fn main() -> Result<(), Box<dyn Error>> {
     for (peers, topologies) in [(10, SMALL), (50, LARGE)] {
         let mut table = Table::new([
@@ -56,12 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The penalty that was used, and the rounds of each seed: none where the target was not reached.
-fn rounds(
-    peers: usize,
-    topology: &str,
-    penalty: &str,
-) -> Result<(f64, Vec<Option<f64>>), Box<dyn Error>> {
+/// The penalty that was used, and the rounds.
+fn rounds(peers: usize, topology: &str, penalty: &str) -> Result<(f64, Rounds), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("hushmesh-rounds-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let path = folder.join("scenario.yaml");
