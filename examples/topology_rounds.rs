@@ -11,10 +11,8 @@
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::error::Error;
-use std::fs;
-use std::sync::atomic::AtomicBool;
 
-use hushmesh::experiment::{Options, RunDirectory, execute, resolve};
+use hushmesh::experiment;
 use hushmesh::measure::{Estimate, Metric};
 use hushmesh::protocol::{Penalty, ProtocolConfig};
 use hushmesh::report::{Cell, Column, Table};
@@ -61,30 +59,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The penalty that was used, and the rounds.
 fn rounds(peers: usize, topology: &str, penalty: &str) -> Result<(f64, Rounds), Box<dyn Error>> {
-    let folder = std::env::temp_dir().join(format!("hushmesh-rounds-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    let path = folder.join("scenario.yaml");
-    let root = env!("CARGO_MANIFEST_DIR");
-    let topology = topology.replace("topologies/", &format!("{root}/topologies/"));
     let a = 0.1 * peers as f64;
-    fs::write(
-        &path,
-        format!(
-            "name: rounds\nseed: 1\nrepeat: 5\ntopology: {topology}\n\
-             data: {{source: twonorm, samples: {{per-peer: 70}}}}\n\
-             model: {{loss: logistic, regularisation: {a}}}\n\
-             protocol: {{admm: {{penalty: {penalty}, rounds: {MOST_ROUNDS}}}}}\n\
-             measure: {{what: [consensus, optimum], stop: {{consensus_gap: 1.0e-8, dual_residual: 1.0e-8}}}}\n"
-        ),
-    )?;
-    let checked = Checked::load(&path, &[])?;
-    let resolved = resolve(&checked)?;
-    let ProtocolConfig::Admm(admm) = &resolved.scenario.protocol;
+    let scenario = format!(
+        "name: rounds\nseed: 1\nrepeat: 5\ntopology: {topology}\n\
+         data: {{source: twonorm, samples: {{per-peer: 70}}}}\n\
+         model: {{loss: logistic, regularisation: {a}}}\n\
+         protocol: {{admm: {{penalty: {penalty}, rounds: {MOST_ROUNDS}}}}}\n\
+         measure: {{what: [consensus, optimum], \
+         stop: {{consensus_gap: 1.0e-8, dual_residual: 1.0e-8}}}}\n"
+    );
+    let result = experiment::run(&Checked::from_text("rounds.yaml", &scenario)?)?;
+    let ProtocolConfig::Admm(admm) = &result.scenario.protocol;
     let Penalty::Value(beta) = admm.penalty else { return Err("the penalty is a number".into()) };
-    let directory = RunDirectory::create(&folder.join("run"), true)?;
-    let quiet = AtomicBool::new(false);
-    let result = execute(&checked, resolved, Options::default(), &directory, &quiet, &mut |_| {})?;
-    fs::remove_dir_all(&folder)?;
     let column = result
         .metrics
         .iter()

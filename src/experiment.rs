@@ -13,5 +13,5 @@ pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
 pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use repeat::{RepeatResult, StopReason};
-pub use run::{ExperimentError, Options, Progress, Resolved, RunResult, execute, resolve};
+pub use run::{ExperimentError, Options, Progress, Resolved, RunResult, execute, resolve, run};
 pub use statement::statement;

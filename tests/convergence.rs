@@ -5,10 +5,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use hushmesh::data::{self, Partitioned};
-use hushmesh::experiment::{Options, RunDirectory, RunResult, execute, resolve};
+use hushmesh::experiment::{self, RunResult};
 use hushmesh::learn::Loss;
 use hushmesh::scenario::Checked;
 use hushmesh::units::PeerId;
@@ -71,22 +70,16 @@ fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     b
 }
 
-/// Runs a scenario in a folder of its own.
-fn run(folder: &Path, yaml: &str) -> (Checked, RunResult) {
-    let file = folder.join("scenario.yaml");
-    fs::write(&file, yaml).unwrap();
-    let checked = Checked::load(&file, &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let directory = RunDirectory::create(&folder.join("run"), true).unwrap();
-    let resolved = resolve(&checked).unwrap();
-    let idle = AtomicBool::new(false);
-    let options = Options::default();
-    let result = execute(&checked, resolved, options, &directory, &idle, &mut |_| {}).unwrap();
+/// Runs a scenario given as text.
+fn run(yaml: &str) -> (Checked, RunResult) {
+    let checked =
+        Checked::from_text("test.yaml", yaml).unwrap_or_else(|problems| panic!("{problems}"));
+    let result = experiment::run(&checked).unwrap();
     (checked, result)
 }
 
 /// The largest distance of a peer's final model to the independent optimum.
 fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, rounds: u32) -> f64 {
-    let folder = tempfile::tempdir().unwrap();
     let (source, name) = match loss {
         Loss::Logistic => ("twonorm", "logistic"),
         Loss::Squared => {
@@ -101,7 +94,7 @@ fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, rounds: u32)
          measure: {{every: 100, what: [consensus], \
          stop: {{consensus_gap: 1.0e-10, dual_residual: 1.0e-10}}}}\n"
     );
-    let (checked, result) = run(folder.path(), &yaml);
+    let (checked, result) = run(&yaml);
     let scenario = checked.scenario();
     let streams = scenario.data.streams(scenario.seed, 0);
     let peers = checked.topology().peers();
@@ -152,7 +145,6 @@ fn one_two_and_fifty_peers_reach_it_too() {
 
 #[test]
 fn twonorm_on_the_ten_peer_graph_is_as_accurate_as_a_central_fit() {
-    let folder = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("topologies/pdml-10.yaml");
     let yaml = format!(
         "name: accuracy\nseed: 3\nrepeat: 3\ntopology: {{file: {}}}\n\
@@ -162,7 +154,7 @@ fn twonorm_on_the_ten_peer_graph_is_as_accurate_as_a_central_fit() {
          protocol: {{admm: {{rounds: 150}}}}\n",
         file.display()
     );
-    let (_, result) = run(folder.path(), &yaml);
+    let (_, result) = run(&yaml);
     for repeat in &result.repeats {
         let peers = repeat.locals.iter().map(|local| local.test);
         let worst = peers.clone().fold(1.0, f64::min);

@@ -83,7 +83,7 @@ fn carry_out(
     let yaml = in_place(&resolved.scenario, checked, directory);
     directory.write(SCENARIO, yaml.as_bytes())?;
     let result =
-        execute(checked, resolved, options, directory, interrupt, &mut |at| line.show(at))?;
+        execute(checked, resolved, options, Some(directory), interrupt, &mut |at| line.show(at))?;
     Ok((result, yaml))
 }
 

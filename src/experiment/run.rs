@@ -125,6 +125,36 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     Ok(Resolved { scenario, prediction: Some(best.rate) })
 }
 
+/// Runs a scenario in memory and writes nothing.
+///
+/// ```
+/// use hushmesh::experiment;
+/// use hushmesh::scenario::Checked;
+///
+/// let scenario = "
+/// name: two peers
+/// seed: 1
+/// topology: {path: {peers: 2}}
+/// data: {source: twonorm, samples: {per-peer: 40}}
+/// model: {loss: logistic, regularisation: 1}
+/// protocol: {admm: {rounds: 60}}
+/// ";
+/// let result = experiment::run(&Checked::from_text("two.yaml", scenario)?)?;
+/// let optimum = result.repeats[0].optimum.as_ref().unwrap();
+/// for model in result.repeats[0].models() {
+///     assert!(hushmesh::learn::distance(model, optimum) < 1e-8);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first failure.
+pub fn run(checked: &Checked) -> Result<RunResult, ExperimentError> {
+    let resolved = resolve(checked)?;
+    let never = AtomicBool::new(false);
+    execute(checked, resolved, Options::default(), None, &never, &mut |_| {})
+}
+
 /// Runs every repeat that `directory` does not hold yet, keeping each there as it is finished.
 ///
 /// # Errors
@@ -133,7 +163,7 @@ pub fn execute(
     checked: &Checked,
     resolved: Resolved,
     options: Options,
-    directory: &RunDirectory,
+    directory: Option<&RunDirectory>,
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunResult, ExperimentError> {
@@ -147,7 +177,9 @@ pub fn execute(
             interrupted = true;
             break;
         }
-        if let Some(kept) = directory.kept(repeat)? {
+        if let Some(directory) = directory
+            && let Some(kept) = directory.kept(repeat)?
+        {
             repeats.push(kept);
             continue;
         }
@@ -156,7 +188,9 @@ pub fn execute(
         metrics.clone_from(&assembly.metrics);
         declarations.clone_from(&assembly.data.declarations);
         interrupted = result.stop_reason == StopReason::Interrupted;
-        if !interrupted {
+        if let Some(directory) = directory
+            && !interrupted
+        {
             directory.keep(&result)?;
         }
         repeats.push(result);

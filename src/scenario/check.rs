@@ -30,9 +30,21 @@ impl Checked {
         for argument in overrides {
             document.set(argument)?;
         }
+        Self::of(&document, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Checks a scenario given as text; `name` stands for the file in messages. Relative paths in
+    /// it start from the current directory.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn from_text(name: &str, text: &str) -> Result<Self, Problems> {
+        Self::of(&Document::from_text(name, text)?, Path::new(""))
+    }
+
+    fn of(document: &Document, base: &Path) -> Result<Self, Problems> {
         let parsed = document.parse::<Scenario>()?;
-        let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::new(parsed.value, base, &parsed.origin)
+        Self::new(parsed.value, base.to_path_buf(), &parsed.origin)
     }
 
     fn new(scenario: Scenario, base: PathBuf, origin: &Origin) -> Result<Self, Problems> {
