@@ -73,7 +73,7 @@ impl SimTime {
 
     /// The same time in seconds.
     pub fn seconds(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 }
 

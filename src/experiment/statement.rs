@@ -12,7 +12,8 @@ pub fn statement(scenario: &Scenario, data: &[String]) -> Vec<String> {
          neighbours; labels and features can leak to a neighbour, to an eavesdropper on a link and \
          to all other peers together"
             .to_string(),
-        "a single peer's samples themselves never leave it".to_string(),
+        "the samples themselves are not sent, which protects nothing that the models reveal"
+            .to_string(),
     ];
     if admm.penalty == Penalty::Auto {
         lines.push(

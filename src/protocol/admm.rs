@@ -290,3 +290,124 @@ impl Peer for AdmmPeer {
         d * (4 * self.data.rows() as u64 + d + self.neighbours.len() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::data::{DataConfig, LinearRegression, Partition, Samples as Count, Source, prepare};
+    use crate::network::{Engine, Flow, Links, NetworkConfig, Probe, Row, Schedule, run};
+    use crate::random::Streams;
+    use crate::topology::path;
+    use crate::units::Seed;
+
+    struct Nothing;
+
+    impl Probe for Nothing {
+        type Local = ();
+        fn local(&self, _: PeerId, _: &[f64]) {}
+    }
+
+    /// Every row of three peers on a path that solve ridge regression in one dimension, and their
+    /// (mean x², mean xy).
+    fn rows_and_moments(
+        engine: Engine,
+        parameters: AdmmParameters,
+    ) -> (Vec<Row<()>>, [(f64, f64); 3]) {
+        let law = LinearRegression { dimension: 1, norm: 2.0, noise: 0.7, bound: 5.0 };
+        let config = DataConfig {
+            samples: Some(Count::PerPeer(6)),
+            partition: Partition::Ratio(vec![1.0, 0.0, 3.0]),
+            ..DataConfig::from(Source::LinearRegression(law))
+        };
+        let streams = Streams::new(Seed(5), 0);
+        let data = prepare(&config, 3, false, &streams, Path::new("")).unwrap();
+        let topology = path(3).unwrap();
+        let peers = topology
+            .ids()
+            .map(|peer| {
+                let own = LocalData::new(data.train.clone(), peer);
+                AdmmPeer::new(own, topology.neighbours(peer), parameters)
+            })
+            .collect();
+        let mut rows = Vec::new();
+        let links = Links::new(&NetworkConfig::default(), &topology, &streams);
+        let schedule = Schedule { every: 1, last: parameters.rounds };
+        let idle = AtomicBool::new(false);
+        run(engine, &topology, &links, peers, (&Nothing, schedule), &idle, &mut |row| {
+            rows.push(row);
+            Flow::Continue
+        })
+        .unwrap();
+        let moments = [0, 1, 2].map(|i| {
+            let local = data.train.local(PeerId(i));
+            let m = (local.y.len() as f64).max(1.0);
+            let both = local.x.iter().zip(local.y);
+            both.fold((0.0, 0.0), |(xx, xy), (x, y)| (xx + x * x / m, xy + x * y / m))
+        });
+        (rows, moments)
+    }
+
+    #[test]
+    fn every_round_is_the_recursion_written_in_scalars() {
+        let (beta, ridge) = (0.37, 0.2);
+        let parameters = AdmmParameters {
+            loss: Loss::Squared,
+            ridge,
+            penalty: beta,
+            rounds: Round(40),
+            tolerance: 1e-14,
+        };
+        for engine in [Engine::Simulated { workers: 2 }, Engine::Threads] {
+            let (rows, moments) = rows_and_moments(engine, parameters);
+            assert_eq!(rows.len(), 40);
+            let neighbours: [&[usize]; 3] = [&[1], &[0, 2], &[1]];
+            let (mut w, mut gamma) = ([0.0; 3], [0.0; 3]);
+            for row in rows {
+                // argmin of ½ E[x²] w² − E[xy] w + ½ (a/n) w² + γw + β Σ_l (w − (w_i + w_l)/2)²
+                let next = [0, 1, 2].map(|i| {
+                    let sum: f64 = neighbours[i].iter().map(|&l| w[i] + w[l]).sum();
+                    let degree = neighbours[i].len() as f64;
+                    let (xx, xy) = moments[i];
+                    (xy - gamma[i] + beta * sum) / (xx + ridge + 2.0 * beta * degree)
+                });
+                w = next;
+                let own_gradient = |i: usize| moments[i].0 * w[i] - moments[i].1 + ridge * w[i];
+                for i in 0..3 {
+                    gamma[i] += beta * neighbours[i].iter().map(|&l| w[i] - w[l]).sum::<f64>();
+                    assert!((row.scored[i] - w[i]).abs() < 1e-13, "{:?} {i}", row.round);
+                    let residual = (own_gradient(i) + gamma[i]).abs();
+                    assert!((row.residuals[i] - residual).abs() < 1e-12, "{:?} {i}", row.round);
+                }
+                assert!(gamma.iter().sum::<f64>().abs() < 1e-14, "Σγ = 0");
+                assert_eq!(row.messages, 4 * u64::from(row.round.0), "two per link and round");
+                assert_eq!(row.bytes, row.messages * AdmmPeer::message_bytes(1) as u64);
+                assert_eq!(row.releases, 3 * u64::from(row.round.0), "one per peer and round");
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_survives_the_wire() {
+        let message = Exchange { round: Round(7), model: vec![1.5, -2.0, f64::MIN].into() };
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        assert_eq!(bytes.len(), message.size());
+        assert_eq!(bytes.len(), AdmmPeer::message_bytes(3));
+        let back = Released::<Exchange>::decode(&mut bytes.as_slice()).unwrap();
+        assert_eq!(back.into_value(), message);
+    }
+
+    #[test]
+    fn messages_of_a_whole_run_live_in_two_buffers() {
+        let mut buffer: Arc<[f64]> = vec![0.0; 4].into();
+        let first = buffer.as_ptr();
+        writable(&mut buffer)[0] = 1.0;
+        assert_eq!(buffer.as_ptr(), first, "nobody holds it: the same memory");
+        let held = Arc::clone(&buffer);
+        writable(&mut buffer)[0] = 2.0;
+        assert_eq!((held[0], buffer[0]), (1.0, 2.0), "a neighbour holds it: its value stays");
+    }
+}

@@ -5,7 +5,11 @@ use crate::learn::{distance, norm};
 
 /// A number as short as it can be read back exactly; nothing for what is not finite.
 fn number(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+    match value.abs() {
+        size if !size.is_finite() => String::new(),
+        size if size != 0.0 && !(1e-4..1e16).contains(&size) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
 }
 
 /// Lines of fields, quoted where they must be.
@@ -67,4 +71,24 @@ pub fn peers_csv(result: &RunResult) -> Vec<u8> {
         })
     });
     csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_read_back_exactly() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.25, "0.25"),
+            (5.349e-10, "5.349e-10"),
+            (-1.5e300, "-1.5e300"),
+            (416_416.0, "416416"),
+        ] {
+            assert_eq!(number(value), text);
+            assert_eq!(text.parse(), Ok(value));
+        }
+        assert_eq!(number(f64::NAN), "");
+    }
 }
