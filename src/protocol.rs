@@ -1,6 +1,7 @@
 //! The algorithms, one file each: a [`Peer`](crate::network::Peer) to be read beside its paper.
 
 pub mod admm;
+mod inbox;
 mod penalty;
 
 use schemars::JsonSchema;

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::inbox::{Inbox, Outbox};
 use super::penalty::Penalty;
 use crate::data::LocalData;
 use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, distance};
@@ -109,17 +110,11 @@ impl Wire for Exchange {
     }
 }
 
-/// Neighbours are at most one round ahead, so two places per neighbour hold all that can arrive.
-fn parity(round: Round) -> usize {
-    round.0 as usize % 2
-}
-
 /// Peer i.
 #[derive(Debug)]
 pub struct AdmmPeer {
     data: LocalData,
     parameters: AdmmParameters,
-    neighbours: Box<[PeerId]>,
     round: Round,
     /// w_i.
     w: Vec<f64>,
@@ -128,12 +123,10 @@ pub struct AdmmPeer {
     /// Σ_l (w~_i + w~_l) of the last complete round.
     sum: Vec<f64>,
     solver: ChordNewton,
-    /// w~_i of this round and the last. When a round comes up again every neighbour has let go of
-    /// its buffer, so the messages of a whole run live in these two.
-    sent: [Arc<[f64]>; 2],
-    /// w~_l by neighbour and parity of the round.
-    inbox: Vec<[Option<Arc<[f64]>>; 2]>,
-    arrived: [u32; 2],
+    /// w~_i.
+    outbox: Outbox,
+    /// w~_l.
+    inbox: Inbox<Arc<[f64]>>,
 }
 
 impl AdmmPeer {
@@ -142,15 +135,13 @@ impl AdmmPeer {
         let d = data.dimension();
         Self {
             parameters,
-            neighbours: neighbours.into(),
             round: Round(1),
             w: vec![0.0; d],
             gamma: vec![0.0; d],
             sum: vec![0.0; d],
             solver: ChordNewton::new(),
-            sent: [vec![0.0; d].into(), vec![0.0; d].into()],
-            inbox: vec![[None, None]; neighbours.len()],
-            arrived: [0, 0],
+            outbox: Outbox::new(d),
+            inbox: Inbox::new(neighbours),
             data,
         }
     }
@@ -162,7 +153,7 @@ impl AdmmPeer {
         const ALLOCATION: usize = 16;
         size_of::<Self>()
             + 8 * (6 * d + factor)
-            + neighbours * (size_of::<[Option<Arc<[f64]>>; 2]>() + size_of::<PeerId>())
+            + Inbox::<Arc<[f64]>>::memory(neighbours)
             + 9 * ALLOCATION
     }
 
@@ -174,10 +165,10 @@ impl AdmmPeer {
     /// (15) and the exchange.
     fn primal(&mut self, context: &mut Context<'_, Exchange>) {
         let AdmmParameters { loss, ridge, penalty: beta, tolerance, .. } = self.parameters;
-        let degree = self.neighbours.len() as f64;
+        let degree = self.inbox.neighbours() as f64;
 
         // b = γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
-        let outgoing = writable(&mut self.sent[parity(self.round)]);
+        let outgoing = self.outbox.writable(self.round);
         for ((b, gamma), sum) in outgoing.iter_mut().zip(&self.gamma).zip(&self.sum) {
             *b = gamma - beta * sum;
         }
@@ -192,10 +183,10 @@ impl AdmmPeer {
 
         // w~ = w: nothing protects it.
         outgoing.copy_from_slice(&self.w);
-        let model = in_the_clear(Arc::clone(&self.sent[parity(self.round)]), Pieces::RECORD);
+        let model = in_the_clear(self.outbox.shared(self.round), Pieces::RECORD);
         let message = public(self.round).zip(model);
         context.broadcast(&message.map(|(round, model)| Exchange { round, model }));
-        if self.neighbours.is_empty() {
+        if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
     }
@@ -203,14 +194,12 @@ impl AdmmPeer {
     /// (17), once every neighbour's w~ of this round is there.
     fn dual(&mut self, context: &mut Context<'_, Exchange>) {
         let beta = self.parameters.penalty;
-        let side = parity(self.round);
-        let own = &self.sent[side];
+        let own = self.outbox.content(self.round);
         let workspace = context.workspace();
         workspace.clear();
         workspace.extend_from_slice(&self.sum);
         self.sum.fill(0.0);
-        for received in &mut self.inbox {
-            let Some(theirs) = received[side].take() else { continue };
+        for theirs in self.inbox.take(self.round) {
             let both = own.iter().zip(theirs.iter());
             for ((sum, gamma), (own, theirs)) in self.sum.iter_mut().zip(&mut self.gamma).zip(both)
             {
@@ -218,7 +207,6 @@ impl AdmmPeer {
                 *gamma += beta * (own - theirs);
             }
         }
-        self.arrived[side] = 0;
         // |∇J_i(w_i) + γ_i|: by the argmin's optimality it is β times the change of the sum.
         let residual = beta * distance(&self.sum, workspace);
         context.deposit(self.round, &self.w, residual);
@@ -226,13 +214,13 @@ impl AdmmPeer {
 
     /// Ends every round whose messages are all there, and begins the next.
     fn advance(&mut self, context: &mut Context<'_, Exchange>) {
-        while !self.done() && self.arrived[parity(self.round)] as usize == self.neighbours.len() {
+        while !self.done() && self.inbox.complete(self.round) {
             self.dual(context);
             self.round = self.round.next();
             if !self.done() {
                 self.primal(context);
             }
-            if self.neighbours.is_empty() {
+            if self.inbox.neighbours() == 0 {
                 return;
             }
         }
@@ -241,14 +229,6 @@ impl AdmmPeer {
     fn done(&self) -> bool {
         self.round > self.parameters.rounds
     }
-}
-
-/// The buffer itself if nobody else holds it any more, else a new one in its place.
-fn writable(buffer: &mut Arc<[f64]>) -> &mut [f64] {
-    if Arc::get_mut(buffer).is_none() {
-        *buffer = vec![0.0; buffer.len()].into();
-    }
-    Arc::get_mut(buffer).expect("a buffer that was just made is held once")
 }
 
 impl Peer for AdmmPeer {
@@ -265,10 +245,7 @@ impl Peer for AdmmPeer {
         context: &mut Context<'_, Exchange>,
     ) {
         let Exchange { round, model } = message.into_value();
-        if let Ok(slot) = self.neighbours.binary_search(&from) {
-            self.inbox[slot][parity(round)] = Some(model);
-            self.arrived[parity(round)] += 1;
-        }
+        self.inbox.put(from, round, model);
         self.advance(context);
     }
 
@@ -277,17 +254,12 @@ impl Peer for AdmmPeer {
     }
 
     fn waiting_for(&self) -> Vec<PeerId> {
-        if self.done() {
-            return Vec::new();
-        }
-        let side = parity(self.round);
-        let missing = self.neighbours.iter().zip(&self.inbox);
-        missing.filter(|(_, inbox)| inbox[side].is_none()).map(|(&peer, _)| peer).collect()
+        if self.done() { Vec::new() } else { self.inbox.missing(self.round) }
     }
 
     fn weight(&self) -> u64 {
         let d = self.data.dimension() as u64;
-        d * (4 * self.data.rows() as u64 + d + self.neighbours.len() as u64)
+        d * (4 * self.data.rows() as u64 + d + self.inbox.neighbours() as u64)
     }
 }
 
@@ -398,16 +370,5 @@ mod tests {
         assert_eq!(bytes.len(), AdmmPeer::message_bytes(3));
         let back = Released::<Exchange>::decode(&mut bytes.as_slice()).unwrap();
         assert_eq!(back.into_value(), message);
-    }
-
-    #[test]
-    fn messages_of_a_whole_run_live_in_two_buffers() {
-        let mut buffer: Arc<[f64]> = vec![0.0; 4].into();
-        let first = buffer.as_ptr();
-        writable(&mut buffer)[0] = 1.0;
-        assert_eq!(buffer.as_ptr(), first, "nobody holds it: the same memory");
-        let held = Arc::clone(&buffer);
-        writable(&mut buffer)[0] = 2.0;
-        assert_eq!((held[0], buffer[0]), (1.0, 2.0), "a neighbour holds it: its value stays");
     }
 }
