@@ -14,7 +14,7 @@ use std::error::Error;
 
 use hushmesh::experiment;
 use hushmesh::measure::{Estimate, Metric};
-use hushmesh::protocol::{Penalty, ProtocolConfig};
+use hushmesh::report::run::summary;
 use hushmesh::report::{Cell, Column, Table};
 use hushmesh::scenario::Checked;
 
@@ -69,8 +69,7 @@ fn rounds(peers: usize, topology: &str, penalty: &str) -> Result<(f64, Rounds), 
          stop: {{consensus_gap: 1.0e-8, dual_residual: 1.0e-8}}}}\n"
     );
     let result = experiment::run(&Checked::from_text("rounds.yaml", &scenario)?)?;
-    let ProtocolConfig::Admm(admm) = &result.scenario.protocol;
-    let Penalty::Value(beta) = admm.penalty else { return Err("the penalty is a number".into()) };
+    let (_, beta) = summary(&result).parameter.ok_or("the penalty is a number")?;
     let column = result
         .metrics
         .iter()

@@ -21,6 +21,7 @@ mod arnoldi;
 mod closed_form;
 mod curvature;
 mod error_map;
+mod gradient_tracking;
 mod hessenberg;
 mod lanczos;
 mod penalty;
@@ -28,6 +29,7 @@ mod penalty;
 mod tests;
 
 pub use curvature::Curvature;
+pub use gradient_tracking::{BestStep, best_step, tracking_rate};
 pub use penalty::{BestPenalty, Method, Rate, best_penalty, local_rate};
 
 use rand::RngExt;

@@ -12,7 +12,6 @@ use crate::experiment::{
     ASKED, ExperimentError, Options, RunDirectory, RunResult, SCENARIO, execute, resolve,
 };
 use crate::network::Engine;
-use crate::protocol::ProtocolConfig;
 use crate::report::run::{Timing, summary, terminal, write_files};
 use crate::scenario::{Checked, Scenario, to_yaml};
 
@@ -27,8 +26,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
         workers: arguments.workers.map(usize::from),
     };
     let interrupt = on_interrupt();
-    let ProtocolConfig::Admm(admm) = &checked.scenario().protocol;
-    let line = ProgressLine::new(checked.scenario().repeat, admm.rounds, arguments.quiet);
+    let rounds = checked.scenario().protocol.rounds().0;
+    let line = ProgressLine::new(checked.scenario().repeat, rounds, arguments.quiet);
 
     let outcome = carry_out(&checked, options, &directory, &interrupt, &line);
     line.clear();

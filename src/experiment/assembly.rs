@@ -6,10 +6,10 @@ use super::run::ExperimentError;
 use crate::data::{self, LocalData, Prepared};
 use crate::learn::{Central, central_optimum};
 use crate::measure::{Metric, Scorer, What};
-use crate::protocol::admm::{AdmmParameters, AdmmPeer};
 use crate::random::Streams;
 use crate::scenario::Scenario;
 use crate::topology::Topology;
+use crate::units::PeerId;
 
 /// All that a repeat starts from.
 pub struct Assembly {
@@ -73,14 +73,10 @@ impl Assembly {
         Ok(Self { streams, topology, data, scorer, optimum, metrics })
     }
 
-    /// The peers, each with its own samples and nobody else's.
-    pub fn admm_peers(&self, parameters: AdmmParameters) -> Vec<AdmmPeer> {
-        self.topology
-            .ids()
-            .map(|peer| {
-                let own = LocalData::new(self.data.train.clone(), peer);
-                AdmmPeer::new(own, self.topology.neighbours(peer), parameters)
-            })
-            .collect()
+    /// The peers, each made from its own samples and nobody else's, and its neighbours.
+    pub fn peers<P>(&self, make: impl Fn(LocalData, &[PeerId]) -> P) -> Vec<P> {
+        let peer =
+            |id| make(LocalData::new(self.data.train.clone(), id), self.topology.neighbours(id));
+        self.topology.ids().map(peer).collect()
     }
 }

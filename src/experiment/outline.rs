@@ -4,8 +4,6 @@ use serde::Serialize;
 
 use crate::data;
 use crate::experiment::run::ExperimentError;
-use crate::protocol::ProtocolConfig;
-use crate::protocol::admm::AdmmPeer;
 use crate::scenario::Checked;
 use crate::topology::Summary;
 
@@ -59,16 +57,13 @@ impl Outline {
         let summary = Summary::of(topology);
         let n = topology.peers();
         let data = data::outline(&scenario.data, n, scenario.model.intercept, checked.base())?;
-        let ProtocolConfig::Admm(admm) = &scenario.protocol;
         let d = data.dimension;
-        let messages = 2 * topology.links() as u64 * u64::from(admm.rounds);
-
         let mean_degree = summary.mean_degree.ceil() as usize;
+        let footprint = scenario.protocol.footprint(topology.links(), mean_degree, d);
         let samples = data.train_rows * (d + 1) * 8 / n;
-        let state = AdmmPeer::memory(mean_degree, d);
         // An event in the queue and the one being sorted, per link end; the network's own desk.
         let network = 160 + mean_degree * 2 * 64;
-        let per_peer = (samples + state + network) as u64;
+        let per_peer = (samples + footprint.memory + network) as u64;
         let measuring = 2 * n * (d + 4) * 8;
         let held_out = data.test_rows * (d + 1) * 8;
         Ok(Self {
@@ -84,9 +79,9 @@ impl Outline {
             samples_per_peer: (data.min_rows, data.max_rows),
             held_out_samples: data.test_rows,
             dimension: d,
-            rounds: admm.rounds,
-            messages,
-            bytes: messages * AdmmPeer::message_bytes(d) as u64,
+            rounds: scenario.protocol.rounds().0,
+            messages: footprint.messages,
+            bytes: footprint.bytes,
             memory_per_peer: per_peer,
             memory: per_peer * n as u64 + (measuring + held_out) as u64,
         })

@@ -11,10 +11,13 @@ use super::repeat::{RepeatResult, StopReason};
 use super::statement::statement;
 use crate::data::DataError;
 use crate::learn::CentralError;
-use crate::measure::{Metric, Recorder, fitted_rate};
-use crate::network::{self, Ending, Engine, EngineKind, Links, NetworkError, Schedule};
-use crate::protocol::admm::AdmmParameters;
-use crate::protocol::{Penalty, ProtocolConfig};
+use crate::measure::{LocalFigures, Metric, Recorder, Scorer, fitted_rate};
+use crate::network::{
+    self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Peer, Row, Schedule,
+};
+use crate::protocol::admm::{AdmmParameters, AdmmPeer};
+use crate::protocol::gradient_descent::{GradientParameters, GradientPeer};
+use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::{Checked, Scenario};
 use crate::theory;
 use crate::topology::{BuildError, Topology};
@@ -100,29 +103,39 @@ pub struct RunResult {
 pub struct Resolved {
     /// The scenario, with numbers in the place of `auto`.
     pub scenario: Scenario,
-    /// What theory expects at the penalty that it chose, if it chose.
+    /// What theory expects of the number that it chose, if it chose.
     pub prediction: Option<theory::Rate>,
 }
 
-/// Puts a number in the place of `penalty: auto`: the penalty with the best predicted rate on the
-/// first repeat's graph and data. The same number serves every repeat, so that the resolved
+/// Puts numbers in the place of `auto`: the penalty, or the step, with the best predicted rate on
+/// the first repeat's graph and data. The same number serves every repeat, so that the resolved
 /// scenario gives the same results as the original.
 ///
 /// # Errors
 /// Data that cannot be read or solved.
 pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     let mut scenario = checked.scenario().clone();
-    let ProtocolConfig::Admm(admm) = &mut scenario.protocol;
-    if admm.penalty != Penalty::Auto {
+    if scenario.protocol.automatic().is_none() {
         return Ok(Resolved { scenario, prediction: None });
     }
     let first = Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
     let ridge = scenario.model.regularisation / first.topology.peers() as f64;
     let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
     let curvature = theory::Curvature::at(&first.scorer.objectives(), ridge, optimum);
-    let best = theory::best_penalty(&first.topology, &curvature);
-    admm.penalty = Penalty::Value(best.beta);
-    Ok(Resolved { scenario, prediction: Some(best.rate) })
+    let rate = match &mut scenario.protocol {
+        ProtocolConfig::Admm(admm) => {
+            let best = theory::best_penalty(&first.topology, &curvature);
+            admm.penalty = Automatic::Value(best.beta);
+            Some(best.rate)
+        }
+        ProtocolConfig::GradientTracking(tracking) => {
+            let best = theory::best_step(&first.topology, &curvature);
+            tracking.step = Automatic::Value(best.step);
+            Some(best.rate)
+        }
+        ProtocolConfig::GradientDescent(_) => None,
+    };
+    Ok(Resolved { scenario, prediction: rate })
 }
 
 /// Runs a scenario in memory and writes nothing.
@@ -216,6 +229,76 @@ pub fn execute(
     })
 }
 
+/// Errors below this are left out of the fit of the rate: solver tolerance and rounding rule there.
+const RATE_FLOOR: f64 = 1e-7;
+
+/// Makes the peers of the scenario's protocol and runs them: the one place where the protocol is a
+/// question. Below it everything is compiled for the one at hand.
+fn run_peers(
+    scenario: &Scenario,
+    assembly: &Assembly,
+    engine: Engine,
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
+) -> Result<Ending, NetworkError> {
+    let rounds = scenario.protocol.rounds();
+    let loss = scenario.model.loss;
+    let ridge = scenario.model.regularisation / assembly.topology.peers() as f64;
+    let chosen = |value: Automatic| match value {
+        Automatic::Value(number) => number,
+        Automatic::Auto => unreachable!("`auto` is resolved before any repeat runs"),
+    };
+    let gradient = |step, tracking| GradientParameters { loss, ridge, step, rounds, tracking };
+    let run = Run {
+        engine,
+        topology: &assembly.topology,
+        links: &Links::new(&scenario.network, &assembly.topology, &assembly.streams),
+        observation: (&assembly.scorer, Schedule { every: scenario.measure.every, last: rounds }),
+        interrupt,
+    };
+    match &scenario.protocol {
+        ProtocolConfig::Admm(admm) => {
+            let (penalty, tolerance) = (chosen(admm.penalty), admm.tolerance);
+            let parameters = AdmmParameters { loss, ridge, penalty, rounds, tolerance };
+            run.peers(assembly.peers(|data, near| AdmmPeer::new(data, near, parameters)), on_row)
+        }
+        ProtocolConfig::GradientDescent(descent) => {
+            let parameters = gradient(descent.step, false);
+            run.peers(
+                assembly.peers(|data, near| GradientPeer::new(data, near, parameters)),
+                on_row,
+            )
+        }
+        ProtocolConfig::GradientTracking(tracking) => {
+            let parameters = gradient(chosen(tracking.step), true);
+            run.peers(
+                assembly.peers(|data, near| GradientPeer::new(data, near, parameters)),
+                on_row,
+            )
+        }
+    }
+}
+
+/// Where and how peers run, whichever they are.
+struct Run<'a> {
+    engine: Engine,
+    topology: &'a Topology,
+    links: &'a Links,
+    observation: (&'a Scorer, Schedule),
+    interrupt: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    fn peers<P: Peer>(
+        &self,
+        peers: Vec<P>,
+        on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
+    ) -> Result<Ending, NetworkError> {
+        let Self { engine, topology, links, observation, interrupt } = *self;
+        network::run(engine, topology, links, peers, observation, interrupt, on_row)
+    }
+}
+
 fn run_repeat(
     scenario: &Scenario,
     assembly: &Assembly,
@@ -224,18 +307,6 @@ fn run_repeat(
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RepeatResult, ExperimentError> {
-    let ProtocolConfig::Admm(admm) = &scenario.protocol;
-    let Penalty::Value(penalty) = admm.penalty else {
-        unreachable!("`auto` is resolved before any repeat runs")
-    };
-    let n = assembly.topology.peers();
-    let parameters = AdmmParameters {
-        loss: scenario.model.loss,
-        ridge: scenario.model.regularisation / n as f64,
-        penalty,
-        rounds: Round(admm.rounds),
-        tolerance: admm.tolerance,
-    };
     let engine = options.engine(scenario);
     let optimum = assembly.optimum.as_ref().map(|central| central.w.as_slice());
     let train = &*assembly.data.train;
@@ -247,23 +318,13 @@ fn run_repeat(
         engine != Engine::Threads,
     );
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
-    let links = Links::new(&scenario.network, &assembly.topology, &assembly.streams);
-    let schedule = Schedule { every: scenario.measure.every, last: parameters.rounds };
-    let ending = network::run(
-        engine,
-        &assembly.topology,
-        &links,
-        assembly.admm_peers(parameters),
-        (&assembly.scorer, schedule),
-        interrupt,
-        &mut |row| {
-            let round = row.round;
-            let flow = recorder.record(row);
-            let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
-            progress(Progress { repeat, round, gap });
-            flow
-        },
-    )?;
+    let ending = run_peers(scenario, assembly, engine, interrupt, &mut |row| {
+        let round = row.round;
+        let flow = recorder.record(row);
+        let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
+        progress(Progress { repeat, round, gap });
+        flow
+    })?;
     let stop_reason = match ending {
         Ending::Finished => StopReason::Rounds,
         Ending::Interrupted => StopReason::Interrupted,
@@ -285,7 +346,7 @@ fn run_repeat(
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
         let errors = rows.iter().map(|row| (row.round.0, row.values[column]));
-        fitted_rate(errors, 1e3 * admm.tolerance)
+        fitted_rate(errors, RATE_FLOOR)
     });
     Ok(RepeatResult {
         repeat,

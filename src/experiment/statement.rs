@@ -1,26 +1,29 @@
 //! What a scenario protects, and what it does not: in plain words, before anything runs.
 
-use crate::protocol::{Penalty, ProtocolConfig};
+use crate::protocol::ProtocolConfig;
 use crate::scenario::Scenario;
 
 /// The privacy statement of a scenario. `data` holds the statistics that preprocessing takes from
 /// private data.
 pub fn statement(scenario: &Scenario, data: &[String]) -> Vec<String> {
-    let ProtocolConfig::Admm(admm) = &scenario.protocol;
+    let sent = match &scenario.protocol {
+        ProtocolConfig::Admm(_) | ProtocolConfig::GradientDescent(_) => "its model",
+        ProtocolConfig::GradientTracking(_) => "its model and its gradient estimate",
+    };
     let mut lines = vec![
-        "not protected: in every round each peer sends its model in the clear to all its \
-         neighbours; labels and features can leak to a neighbour, to an eavesdropper on a link and \
-         to all other peers together"
-            .to_string(),
+        format!(
+            "not protected: in every round each peer sends {sent} in the clear to all its \
+             neighbours; labels and features can leak to a neighbour, to an eavesdropper on a link \
+             and to all other peers together"
+        ),
         "the samples themselves are not sent, which protects nothing that the models reveal"
             .to_string(),
     ];
-    if admm.penalty == Penalty::Auto {
-        lines.push(
-            "outside the accounting: `penalty: auto` is computed from all peers' data before the \
-             run"
-            .to_string(),
-        );
+    if let Some(parameter) = scenario.protocol.automatic() {
+        lines.push(format!(
+            "outside the accounting: `{parameter}: auto` is computed from all peers' data before \
+             the run"
+        ));
     }
     if scenario.measure.stop.is_some() {
         lines.push(

@@ -46,6 +46,8 @@ impl Subproblem<'_> {
 pub struct Solved {
     /// Norm of the gradient at the returned point.
     pub residual: f64,
+    /// Whether the residual is as small as was asked for, or as rounding allows.
+    pub converged: bool,
     /// Passes over the samples that it took: gradients and Hessian products 1 each, a Hessian d/4.
     pub passes: f64,
 }
@@ -66,7 +68,8 @@ impl ChordNewton {
         Self::default()
     }
 
-    /// Moves w to the minimiser, until |gradient|₂ ≤ tolerance or rounding stops it.
+    /// Moves w to the minimiser, until |gradient|₂ ≤ tolerance or rounding stops it. A problem that
+    /// leaves the finite numbers has no minimiser: w becomes NaN.
     ///
     /// w must be where the last solve of this memory left it (anywhere, the first time).
     /// `workspace` is scratch space that the caller lends and may share among peers.
@@ -95,11 +98,13 @@ impl ChordNewton {
         problem.total_gradient(&self.of_loss, w, g);
         let mut residual = norm(g);
         let mut exact = false;
+        let mut floor = 0.0;
 
         for _ in 0..STEP_LIMIT {
-            let rounding = f64::EPSILON
+            floor = 8.0
+                * f64::EPSILON
                 * (norm(&self.of_loss) + problem.quadratic * norm(w) + norm(problem.linear));
-            if residual <= tolerance.max(8.0 * rounding) || !residual.is_finite() {
+            if residual <= tolerance.max(floor) || !residual.is_finite() {
                 break;
             }
             if d > DENSE_LIMIT {
@@ -150,7 +155,12 @@ impl ChordNewton {
                 }
             }
         }
-        Solved { residual, passes }
+        if !residual.is_finite() {
+            w.fill(f64::NAN);
+        }
+        // Damping gives up a little above the floor where rounding errors do not cancel.
+        let converged = residual.is_finite() && residual <= tolerance.max(1e3 * floor);
+        Solved { residual, converged, passes }
     }
 
     /// Factors the Hessian at w; returns its price in passes.
@@ -234,7 +244,10 @@ mod tests {
                 let problem = Subproblem { objective, quadratic: 0.05, linear: &b };
                 let mut w = vec![0.0; d];
                 let solved = ChordNewton::new().solve(&problem, &mut w, 1e-11, &mut Vec::new());
-                assert!(solved.residual <= 1e-11, "{loss:?} {m} × {d}: {solved:?}");
+                assert!(
+                    solved.converged && solved.residual <= 1e-11,
+                    "{loss:?} {m} × {d}: {solved:?}"
+                );
                 let g = plain_gradient(&x, &y, loss, 0.05, &b, &w);
                 assert!(norm(&g) < 1e-10, "{loss:?} {m} × {d}: {}", norm(&g));
             }
@@ -278,5 +291,16 @@ mod tests {
         let mut w = vec![0.0; 5];
         let solved = ChordNewton::new().solve(&problem, &mut w, 0.0, &mut Vec::new());
         assert!(solved.residual < 1e-14 && solved.passes < 60.0, "{solved:?}");
+    }
+
+    #[test]
+    fn a_problem_beyond_the_finite_numbers_leaves_no_model() {
+        let x = Array2::from_elem((3, 2), 1e200);
+        let y = [1.0, -1.0, 1.0];
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
+        let problem = Subproblem { objective, quadratic: 0.1, linear: &[0.0, 0.0] };
+        let mut w = vec![0.0; 2];
+        let solved = ChordNewton::new().solve(&problem, &mut w, 1e-10, &mut Vec::new());
+        assert!(!solved.converged && w.iter().all(|w| w.is_nan()), "{solved:?} {w:?}");
     }
 }

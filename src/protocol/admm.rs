@@ -22,8 +22,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::automatic::Automatic;
 use super::inbox::{Inbox, Outbox};
-use super::penalty::Penalty;
 use crate::data::LocalData;
 use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, distance};
 use crate::network::{Context, Peer};
@@ -37,7 +37,7 @@ pub struct AdmmConfig {
     /// Penalty and dual step β: a number above 0, or `auto` (default) for the one with the best
     /// predicted rate on this graph and data.
     #[serde(default)]
-    pub penalty: Penalty,
+    pub penalty: Automatic,
     /// The most rounds that the peers run, at least 1.
     pub rounds: u32,
     /// Norm of the gradient at which a local argmin counts as solved; default 1e-10, at least
@@ -54,16 +54,13 @@ impl AdmmConfig {
     /// Everything that is wrong with it: (field, what was expected).
     pub fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
-        if let Penalty::Value(beta) = self.penalty
+        if let Automatic::Value(beta) = self.penalty
             && !(1e-12..=1e12).contains(&beta)
         {
             problems.push((
                 "penalty".to_string(),
                 format!("expected `auto` or a number from 1e-12 to 1e12, found {beta}"),
             ));
-        }
-        if self.rounds == 0 {
-            problems.push(("rounds".to_string(), "expected at least 1 round".to_string()));
         }
         if !(1e-14..=1.0).contains(&self.tolerance) {
             problems.push((
@@ -180,6 +177,12 @@ impl AdmmPeer {
         };
         let solved = self.solver.solve(&problem, &mut self.w, tolerance, context.workspace());
         context.spend(solved.passes * samples.len() as f64);
+        assert!(
+            solved.converged || self.w.iter().any(|w| w.is_nan()),
+            "its argmin of round {} is not solved: gradient norm {:e}, asked for {tolerance:e}",
+            self.round,
+            solved.residual
+        );
 
         // w~ = w: nothing protects it.
         outgoing.copy_from_slice(&self.w);

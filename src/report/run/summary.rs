@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::experiment::{RepeatResult, RunResult, StopReason};
 use crate::measure::{Estimate, Metric};
-use crate::protocol::{Penalty, ProtocolConfig};
+use crate::protocol::admm::AdmmConfig;
+use crate::protocol::gradient_descent::GradientTrackingConfig;
+use crate::protocol::{Automatic, ProtocolConfig};
 use crate::theory::Method;
 
 /// With fewer repeats than this an interval says little.
@@ -23,8 +25,8 @@ pub struct Summary {
     pub fingerprint: String,
     /// Why repeats ended: one word if all for the same reason, else `mixed`.
     pub stop_reason: &'static str,
-    /// β.
-    pub penalty: Option<f64>,
+    /// The penalty or the step, by name.
+    pub parameter: Option<(&'static str, f64)>,
     /// The rounds that were run.
     pub rounds: Estimate,
     /// Each metric at the end.
@@ -61,7 +63,6 @@ pub fn summary(result: &RunResult) -> Summary {
     };
     let metrics = result.metrics.iter().enumerate();
     let metrics = metrics.map(|(column, &metric)| (metric, over(&|r| last(r, column)))).collect();
-    let ProtocolConfig::Admm(admm) = &result.scenario.protocol;
     let classes = result.scenario.model.loss.is_classification();
     let named = |accuracy, mse| if classes { accuracy } else { mse };
     let stop_reason = match shown.first() {
@@ -84,9 +85,16 @@ pub fn summary(result: &RunResult) -> Summary {
         repeats: complete.len(),
         fingerprint: result.fingerprint.clone(),
         stop_reason,
-        penalty: match admm.penalty {
-            Penalty::Value(beta) => Some(beta),
-            Penalty::Auto => None,
+        parameter: match &result.scenario.protocol {
+            ProtocolConfig::Admm(AdmmConfig { penalty: Automatic::Value(beta), .. }) => {
+                Some(("penalty", *beta))
+            }
+            ProtocolConfig::GradientDescent(descent) => Some(("step", descent.step)),
+            ProtocolConfig::GradientTracking(GradientTrackingConfig {
+                step: Automatic::Value(step),
+                ..
+            }) => Some(("step", *step)),
+            _ => None,
         },
         rounds: over(&|r| r.rows.last().map_or(0.0, |row| f64::from(row.round.0))),
         metrics,
@@ -122,7 +130,7 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
         && (rate.method != Method::Full || !rate.converged)
     {
         warnings.push(format!(
-            "penalty: auto is an approximation here: {}",
+            "`auto` is an approximation here: {}",
             match rate.method {
                 Method::Full => "the eigenvalue iteration has not settled",
                 Method::Mean => "computed as if every peer had the mean curvature",
@@ -161,7 +169,7 @@ impl Summary {
         };
         let mut metrics = vec![("rounds", self.rounds)];
         metrics.extend(self.metrics.iter().map(|(metric, estimate)| (metric.name(), *estimate)));
-        json!({
+        let mut json = json!({
             "hushmesh": env!("CARGO_PKG_VERSION"),
             "kernel": "portable",
             "name": self.name,
@@ -169,7 +177,6 @@ impl Summary {
             "repeats": self.repeats,
             "fingerprint": self.fingerprint,
             "stop_reason": self.stop_reason,
-            "penalty": self.penalty,
             "metrics": object(metrics),
             "predicted_rate": self.predicted_rate,
             "measured_rate": self.measured_rate,
@@ -179,6 +186,10 @@ impl Summary {
                 "statement": self.statement,
             },
             "warnings": self.warnings,
-        })
+        });
+        if let Some((name, value)) = self.parameter {
+            json["parameters"] = json!({ name: value });
+        }
+        json
     }
 }

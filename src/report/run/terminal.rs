@@ -54,8 +54,9 @@ pub(super) fn figures(summary: &Summary) -> Table {
         _ => "rounds run",
     };
     table.row(["rounds".into(), cell(&summary.rounds), stop.into()]);
-    if let Some(beta) = summary.penalty {
-        table.row(["penalty".into(), beta.into(), "β".into()]);
+    if let Some((name, value)) = summary.parameter {
+        let symbol = if name == "penalty" { "β" } else { "α" };
+        table.row([name.into(), value.into(), symbol.into()]);
     }
     for (metric, estimate) in &summary.metrics {
         if estimate.mean.is_none() {
