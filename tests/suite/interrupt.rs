@@ -22,10 +22,12 @@ model: {loss: logistic, regularisation: 1}
 protocol: {admm: {rounds: 250}}
 network: {links: {loss: {probability: 0.05}}}
 ";
+/// Written when the first repeat is complete.
+const FIRST_REPEAT: &str = "repeat-0.json";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts the run and waits until its first repeat is kept.
-fn start(bench: &Workbench) -> Child {
+/// Starts the run and waits until it has written a certain file.
+fn start(bench: &Workbench, sign: &str) -> Child {
     bench.write("long.yaml", LONG);
     let mut run = Command::new(env!("CARGO_BIN_EXE_hushmesh"))
         .args(["run", "long.yaml", "--out", "out"])
@@ -34,9 +36,9 @@ fn start(bench: &Workbench) -> Child {
         .spawn()
         .expect("the program starts");
     let began = Instant::now();
-    while !bench.path("out.unfinished/repeat-0.json").exists() {
+    while !bench.path("out.unfinished").join(sign).exists() {
         assert!(run.try_wait().expect("a status").is_none(), "ended before it was interrupted");
-        assert!(began.elapsed() < PATIENCE, "no repeat within {PATIENCE:?}");
+        assert!(began.elapsed() < PATIENCE, "no {sign} within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(2));
     }
     run
@@ -69,7 +71,7 @@ fn resumes_as_if_nothing_had_happened(bench: &Workbench, name: &str) {
 #[test]
 fn after_ctrl_c_there_are_readable_files_and_the_run_can_be_resumed() {
     let bench = Workbench::new();
-    assert_eq!(end(start(&bench), "-INT"), Some(130));
+    assert_eq!(end(start(&bench, FIRST_REPEAT), "-INT"), Some(130));
     assert!(!bench.path("out").exists());
 
     let summary = bench.summary("out.unfinished");
@@ -90,9 +92,22 @@ fn after_ctrl_c_there_are_readable_files_and_the_run_can_be_resumed() {
 }
 
 #[test]
+fn a_run_interrupted_in_its_first_repeat_has_readable_files_too() {
+    let bench = Workbench::new();
+    assert_eq!(end(start(&bench, "scenario.yaml"), "-TERM"), Some(130));
+    let files = bench.files("out.unfinished");
+    for name in ["metrics.csv", "peers.csv", "model.npy", "report.html", "summary.json"] {
+        assert!(!files[name].is_empty(), "{name}");
+    }
+    assert_eq!(bench.summary("out.unfinished")["stop_reason"], "interrupted");
+    assert_eq!(bench.hushmesh(&["run", "--resume", "out", "--quiet"]).code, 0);
+    assert_eq!(bench.summary("out")["repeats"], 6);
+}
+
+#[test]
 fn after_sigkill_the_kept_repeats_are_not_lost() {
     let bench = Workbench::new();
-    assert_eq!(end(start(&bench), "-KILL"), None);
+    assert_eq!(end(start(&bench, FIRST_REPEAT), "-KILL"), None);
     assert!(bench.path("out.unfinished/repeat-0.json").exists());
     // What a kill in the middle of writing leaves behind is written over.
     bench.write("out.unfinished/repeat-5.json.draft", "{\"repeat\": 5, \"stop_rea");
@@ -102,7 +117,7 @@ fn after_sigkill_the_kept_repeats_are_not_lost() {
 #[test]
 fn a_damaged_repeat_is_named() {
     let bench = Workbench::new();
-    assert_eq!(end(start(&bench), "-KILL"), None);
+    assert_eq!(end(start(&bench, FIRST_REPEAT), "-KILL"), None);
     bench.write("out.unfinished/repeat-0.json", "{}");
     let said = bench.hushmesh(&["run", "--resume", "out"]);
     assert_eq!(said.code, 5);

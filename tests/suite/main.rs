@@ -4,6 +4,7 @@ mod architecture;
 mod bad_input;
 mod check;
 mod determinism;
+mod extremes;
 mod interrupt;
 mod output;
 mod quickstart;
