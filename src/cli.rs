@@ -20,8 +20,8 @@ Exit codes:
     0  done
     1  the run failed: peers stuck, a peer that panicked, an optimum that cannot be found
     2  wrong arguments
-    3  the scenario is not valid, or its graph is not
-    4  a data file cannot be read
+    3  the scenario is not valid, or its graph file is not
+    4  a data file cannot be used
     5  files cannot be written, or --out exists
     6  done, but a repeat diverged
   130  interrupted; the run can be resumed";

@@ -10,6 +10,7 @@ use crate::scenario::Problems;
 pub(super) enum Code {
     Done = 0,
     Run = 1,
+    Arguments = 2,
     Scenario = 3,
     Input = 4,
     Files = 5,

@@ -11,7 +11,7 @@ use super::{RunArguments, print};
 use crate::experiment::{
     ASKED, ExperimentError, Options, RunDirectory, RunResult, SCENARIO, execute, resolve,
 };
-use crate::network::Engine;
+use crate::network::{Engine, EngineKind, NetworkError, THREADS_PEER_LIMIT};
 use crate::report::run::{Timing, summary, terminal, write_files};
 use crate::scenario::{Checked, Scenario, to_yaml};
 
@@ -57,15 +57,30 @@ fn prepare(arguments: &RunArguments) -> Result<(Checked, RunDirectory), Failure>
     if let Some(named) = &arguments.resume {
         let directory = RunDirectory::resume(named)?;
         let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
+        check_engine(arguments, &checked)?;
         return Ok((checked, directory));
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let checked = Checked::load(path, &arguments.overrides)?;
+    check_engine(arguments, &checked)?;
     let directory = match &arguments.out {
         Some(out) => RunDirectory::create(out, arguments.force)?,
         None => RunDirectory::create_default(Path::new(DEFAULT_PARENT), &checked.scenario().name)?,
     };
     Ok((checked, directory))
+}
+
+/// Whether the engine of the command line can run what was checked for the scenario's.
+fn check_engine(arguments: &RunArguments, checked: &Checked) -> Result<(), Failure> {
+    let peers = checked.topology().peers();
+    match arguments.engine.map(Into::into) {
+        Some(EngineKind::Threads) if peers > THREADS_PEER_LIMIT => {
+            let error = NetworkError::TooManyThreads { peers, limit: THREADS_PEER_LIMIT };
+            let text = format!("error: --engine threads: {error}");
+            Err(Failure { code: Code::Arguments, text })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Everything that takes time.

@@ -20,6 +20,11 @@ pub const SCENARIO: &str = "scenario.yaml";
 /// The scenario as it was asked for, while a run is under way: what resuming starts from.
 pub const ASKED: &str = "asked.yaml";
 
+/// What the name of a directory ends in while its run is under way.
+const UNFINISHED: &str = ".unfinished";
+/// What the name of a replaced directory ends in until it is gone.
+const REPLACED: &str = ".replaced";
+
 /// Why files cannot be read or written.
 #[derive(Debug, Error)]
 pub enum DirectoryError {
@@ -37,6 +42,9 @@ pub enum DirectoryError {
         /// The name it would have.
         named: PathBuf,
     },
+    /// It has no name of its own, as `.`, `..` and `/` have none.
+    #[error("{}: expected a directory with a name of its own", .0.display())]
+    Nameless(PathBuf),
     /// There is nothing to resume.
     #[error("{} is no unfinished run: there is no {}", .0.display(), .1.display())]
     NothingToResume(PathBuf, PathBuf),
@@ -72,6 +80,15 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
 pub struct RunDirectory {
     named: PathBuf,
     unfinished: PathBuf,
+    /// The folders above it that were made for it, the nearest first.
+    made: Vec<PathBuf>,
+}
+
+/// The path with something added to its last name.
+fn beside(named: &Path, suffix: &str) -> PathBuf {
+    let mut path = named.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 impl RunDirectory {
@@ -80,26 +97,38 @@ impl RunDirectory {
     /// # Errors
     /// A name that is taken, a file system that refuses.
     pub fn create(named: &Path, force: bool) -> Result<Self, DirectoryError> {
-        let directory = Self::of(named);
-        if named.exists() {
-            if !force {
-                return Err(DirectoryError::Exists(named.to_path_buf()));
+        let mut directory = Self::of(named);
+        let Self { named, unfinished, made } = &mut directory;
+        if named.file_name().is_none() {
+            return Err(DirectoryError::Nameless(named.clone()));
+        }
+        if force {
+            for replaced in [&*named, &beside(named, REPLACED)] {
+                if replaced.exists() && !is_replaceable(replaced)? {
+                    return Err(DirectoryError::NotARun(replaced.clone()));
+                }
             }
-            let empty = fs::read_dir(named).map_err(at(named))?.next().is_none();
-            if !empty && !named.join(SCENARIO).is_file() {
-                return Err(DirectoryError::NotARun(named.to_path_buf()));
+            if unfinished.exists() {
+                fs::remove_dir_all(&*unfinished).map_err(at(unfinished))?;
             }
         }
-        if directory.unfinished.exists() {
-            if !force {
-                return Err(DirectoryError::Unfinished {
-                    unfinished: directory.unfinished,
-                    named: named.to_path_buf(),
-                });
-            }
-            fs::remove_dir_all(&directory.unfinished).map_err(at(&directory.unfinished))?;
+        made.extend(named.ancestors().skip(1).filter(|a| !a.exists()).map(Path::to_path_buf));
+        if let Some(parent) = named.parent() {
+            fs::create_dir_all(parent).map_err(at(parent))?;
         }
-        fs::create_dir_all(&directory.unfinished).map_err(at(&directory.unfinished))?;
+        // Whoever makes the unfinished directory has the name: of two runs at once, one gets it.
+        match fs::create_dir(&*unfinished) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let (unfinished, named) = (unfinished.clone(), named.clone());
+                return Err(DirectoryError::Unfinished { unfinished, named });
+            }
+            outcome => outcome.map_err(at(unfinished))?,
+        }
+        if named.exists() && !force {
+            let taken = named.clone();
+            directory.abandon();
+            return Err(DirectoryError::Exists(taken));
+        }
         Ok(directory)
     }
 
@@ -122,9 +151,9 @@ impl RunDirectory {
                 1 => parent.join(stem),
                 _ => parent.join(format!("{stem}-{number}")),
             };
-            let directory = Self::of(&named);
-            if !named.exists() && !directory.unfinished.exists() {
-                return Self::create(&named, false);
+            match Self::create(&named, false) {
+                Err(DirectoryError::Exists(_) | DirectoryError::Unfinished { .. }) => {}
+                settled => return settled,
             }
             number += 1;
         }
@@ -135,22 +164,25 @@ impl RunDirectory {
     /// # Errors
     /// There is none.
     pub fn resume(named: &Path) -> Result<Self, DirectoryError> {
-        let text = named.to_string_lossy();
-        let text = text.trim_end_matches(['/', '\\']);
-        let named = PathBuf::from(text.strip_suffix(".unfinished").unwrap_or(text));
+        let named = match named.extension() {
+            Some(extension) if extension == &UNFINISHED[1..] => named.with_extension(""),
+            _ => named.to_path_buf(),
+        };
         let directory = Self::of(&named);
         let scenario = directory.unfinished.join(ASKED);
         if scenario.is_file() {
             Ok(directory)
         } else {
-            Err(DirectoryError::NothingToResume(named, scenario))
+            Err(DirectoryError::NothingToResume(directory.named, scenario))
         }
     }
 
     fn of(named: &Path) -> Self {
-        let mut unfinished = named.as_os_str().to_owned();
-        unfinished.push(".unfinished");
-        Self { named: named.to_path_buf(), unfinished: unfinished.into() }
+        // Taken by its components, the path has no slash at its end, after which the suffix would
+        // name a file inside.
+        let named: PathBuf = named.components().collect();
+        let unfinished = beside(&named, UNFINISHED);
+        Self { named, unfinished, made: Vec::new() }
     }
 
     /// The name that the directory will have.
@@ -181,6 +213,10 @@ impl RunDirectory {
         if !kept {
             // Nothing of value is in it, and the run has failed already.
             let _ = fs::remove_dir_all(&self.unfinished);
+            for folder in &self.made {
+                // Only an empty one goes.
+                let _ = fs::remove_dir(folder);
+            }
         }
     }
 
@@ -244,9 +280,7 @@ impl RunDirectory {
         let asked = self.unfinished.join(ASKED);
         fs::remove_file(&asked).map_err(at(&asked))?;
         if self.named.exists() {
-            let mut replaced = self.named.as_os_str().to_owned();
-            replaced.push(".replaced");
-            let replaced = PathBuf::from(replaced);
+            let replaced = beside(&self.named, REPLACED);
             if replaced.exists() {
                 fs::remove_dir_all(&replaced).map_err(at(&replaced))?;
             }
@@ -258,6 +292,12 @@ impl RunDirectory {
         }
         Ok(self.named)
     }
+}
+
+/// Whether a directory is a run's, or empty.
+fn is_replaceable(directory: &Path) -> Result<bool, DirectoryError> {
+    let mut files = fs::read_dir(directory).map_err(at(directory))?;
+    Ok(files.next().is_none() || directory.join(SCENARIO).is_file())
 }
 
 fn is_kept_repeat(file: &fs::DirEntry) -> bool {

@@ -415,8 +415,8 @@ mod tests {
                         if tracking { tracked[i] + change } else { slope(i, next[i]) }
                     });
                     w = next;
-                    for i in 0..3 {
-                        assert!((row.scored[i] - w[i]).abs() < 1e-14, "{:?} {i}", row.round);
+                    for (scored, w) in row.scored.iter().zip(w) {
+                        assert!((scored - w).abs() < 1e-14, "{:?}", row.round);
                     }
                     // Two greetings and two messages a round on each of two links.
                     assert_eq!(row.messages, 4 + 4 * u64::from(row.round.0));

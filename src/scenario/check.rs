@@ -1,5 +1,6 @@
 //! From a file to a scenario that can be run.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use super::config::Scenario;
@@ -125,6 +126,8 @@ fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)>
             TopologyConfig::File(_) => "file",
             _ => scenario.topology.family(),
         };
-        (field.to_string(), error.to_string())
+        let causes = std::iter::successors(error.source(), |&cause| cause.source());
+        let message = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+        (field.to_string(), message)
     })
 }

@@ -1,0 +1,123 @@
+//! The rooms of the house: which folder of src/ may use which.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::workbench::REPOSITORY;
+
+/// From the ground up; a room without a list of its own may use every room before it.
+const ROOMS: [(&str, Option<&[&str]>); 15] = [
+    ("units", Some(&[])),
+    ("random", Some(&["units"])),
+    ("topology", Some(&["units", "random"])),
+    ("data", Some(&["units", "random"])),
+    ("learn", Some(&["units", "random"])),
+    ("privacy", Some(&["units", "random"])),
+    ("network", Some(&["units", "random", "topology", "privacy"])),
+    ("policy", Some(&["units", "random", "learn", "privacy"])),
+    ("protocol", None),
+    ("theory", None),
+    ("measure", None),
+    ("scenario", None),
+    ("experiment", None),
+    ("report", None),
+    ("cli", None),
+];
+
+fn may_use(room: &str, other: &str) -> bool {
+    let number = |name: &str| ROOMS.iter().position(|(room, _)| *room == name);
+    let Some(here) = number(room) else { return false };
+    match ROOMS[here].1 {
+        _ if room == other => true,
+        Some(list) => list.contains(&other),
+        None => number(other).is_some_and(|there| there < here),
+    }
+}
+
+/// The names that stand after `crate::` in a source text; comments are not code.
+fn named_rooms(source: &str) -> BTreeSet<String> {
+    let code: String = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let name = |text: &str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        text[..end].to_string()
+    };
+    let mut names = BTreeSet::new();
+    for (at, path) in code.match_indices("crate::") {
+        let rest = &code[at + path.len()..];
+        let Some(list) = rest.strip_prefix('{') else {
+            names.insert(name(rest));
+            continue;
+        };
+        // The names at the top of a list in braces.
+        let mut depth = 0;
+        names.insert(name(list));
+        for (i, c) in list.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => drop(names.insert(name(&list[i + 1..]))),
+                _ => {}
+            }
+        }
+        names.remove("");
+    }
+    names
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_room_uses_one_that_it_may_not() {
+    let root = Path::new(REPOSITORY).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    files.sort();
+    let mut wrong = Vec::new();
+    let mut arrows = 0;
+    for file in files {
+        let within = file.strip_prefix(&root).expect("below src").with_extension("");
+        let room = within.iter().next().expect("a name").to_string_lossy().into_owned();
+        if ["lib", "main"].contains(&room.as_str()) {
+            continue;
+        }
+        for other in named_rooms(&fs::read_to_string(&file).expect("a readable file")) {
+            arrows += usize::from(other != room);
+            if !may_use(&room, &other) {
+                wrong.push(format!("{}: {room} may not use {other}", file.display()));
+            }
+        }
+    }
+    assert!(arrows > 50, "only {arrows} arrows found: the reader of `use crate::` is broken");
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_reader_of_sources_sees_every_form_of_a_path() {
+    let source = "
+        // use crate::comment;
+        use crate::units::{PeerId, Round};
+        use crate::{data, learn::{Loss, dot}, privacy::Wire};
+        fn f() -> crate::topology::Topology { crate::cli::main() }
+    ";
+    let found: Vec<String> = named_rooms(source).into_iter().collect();
+    assert_eq!(found, ["cli", "data", "learn", "privacy", "topology", "units"]);
+    assert!(may_use("cli", "units") && may_use("network", "privacy") && may_use("data", "data"));
+    assert!(!may_use("units", "cli") && !may_use("network", "learn") && !may_use("data", "learn"));
+    assert!(!may_use("stray", "units") && !may_use("cli", "stray"));
+}

@@ -1,0 +1,99 @@
+//! One seed, one result: whatever the workers, the engine, the hour.
+
+use crate::workbench::{SCENARIO, Workbench, assert_same_files};
+
+/// What is set over the small scenario.
+type Case = &'static [&'static str];
+
+const LOSSY_RING: Case = &[
+    "topology={ring: {peers: 9}}",
+    "network.links.loss={probability: 0.2, timeout: 0.05}",
+    "protocol.admm.penalty=auto",
+];
+const RANDOM_LATENCY_ON_A_STAR: Case = &[
+    "topology={star: {peers: 8}}",
+    "network.links.latency={min: 0.001, extra: {log-normal: {median: 0.005, sigma: 1}}}",
+    "measure.stop={consensus_gap: 1.0e-3, dual_residual: 1.0e-2}",
+    "protocol.admm.rounds=200",
+];
+const NARROW_GRID: Case =
+    &["topology={grid: {rows: 3, columns: 4}}", "network.links.bandwidth={up: 5000, down: 2000}"];
+const STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER: Case = &[
+    "topology={complete: {peers: 7}}",
+    "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
+    "data.preprocess=[standardise, unit-ball]",
+];
+const A_GRAPH_PER_REPEAT: Case = &[
+    "topology={erdos-renyi: {peers: 12, links: 20, resample: true}}",
+    "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
+    "data={source: {linear-regression: {dimension: 4, norm: 1, noise: 0.1, bound: 2}}, \
+     samples: {per-peer: 6}, test_share: 0.2}",
+    "model.loss=squared",
+];
+/// More peers than one block of sums holds, so that sums cross from one worker to the next.
+const SEVERAL_BLOCKS_WITH_EVERY_TROUBLE: Case = &[
+    "topology={random-regular: {peers: 2100, degree: 4}}",
+    "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 2}}",
+    "network.links={latency: {min: 0.001, extra: {log-normal: {median: 0.002, sigma: 0.5}}}, \
+     bandwidth: {up: 1.0e+5, down: 1.0e+5}, loss: {probability: 0.1}}",
+    "network.compute={seconds_per_sample: 1.0e-4, speeds: {uniform: {low: 0.5, high: 2}}}",
+    "measure.every=2",
+];
+
+fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
+    let repeat = "repeat=2";
+    let all = case.iter().copied().chain([repeat]);
+    all.flat_map(|change| ["--set", change]).chain(more.iter().copied()).collect()
+}
+
+/// Every file but the clock's, over workers, a second time, and from the resolved scenario.
+fn is_one_result(case: Case, on_threads_too: bool) {
+    let bench = Workbench::new();
+    let first = bench.run(SCENARIO, "first", &set(case, &["--workers", "1"]));
+    let expected = bench.files("first");
+    for workers in ["1", "2", "3", "7"] {
+        let out = format!("workers-{workers}");
+        bench.run(SCENARIO, &out, &set(case, &["--workers", workers]));
+        assert_same_files(&bench.files(&out), &expected, &out);
+    }
+    let fingerprint = &first["fingerprint"];
+    let resolved = bench.run("first/scenario.yaml", "resolved", &[]);
+    assert_eq!(resolved["fingerprint"], *fingerprint, "resolved scenario");
+    if on_threads_too {
+        let threads = bench.run(SCENARIO, "threads", &set(case, &["--engine", "threads"]));
+        assert_eq!(threads["fingerprint"], *fingerprint, "threads");
+        assert!(threads["metrics"]["sim_seconds"]["mean"].is_null(), "threads have no such clock");
+    }
+    let other = bench.run(SCENARIO, "other", &set(case, &["--set", "seed=2"]));
+    assert_ne!(other["fingerprint"], *fingerprint, "another seed");
+}
+
+#[test]
+fn a_ring_that_loses_messages() {
+    is_one_result(LOSSY_RING, true);
+}
+
+#[test]
+fn a_star_with_random_latency_that_stops_early() {
+    is_one_result(RANDOM_LATENCY_ON_A_STAR, true);
+}
+
+#[test]
+fn a_grid_of_narrow_links() {
+    is_one_result(NARROW_GRID, true);
+}
+
+#[test]
+fn a_complete_graph_with_stragglers() {
+    is_one_result(STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER, true);
+}
+
+#[test]
+fn a_random_graph_drawn_for_every_repeat() {
+    is_one_result(A_GRAPH_PER_REPEAT, true);
+}
+
+#[test]
+fn two_thousand_peers_with_every_trouble() {
+    is_one_result(SEVERAL_BLOCKS_WITH_EVERY_TROUBLE, false);
+}

@@ -1,0 +1,14 @@
+//! The command line as a user types it, and the promises that hold across the whole program.
+
+mod architecture;
+mod bad_input;
+mod check;
+mod convergence;
+mod determinism;
+mod extremes;
+mod interrupt;
+mod output;
+mod quickstart;
+mod round_trip;
+mod schema;
+mod workbench;

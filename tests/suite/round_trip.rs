@@ -1,0 +1,227 @@
+//! A scenario written by the program is read back as it was, and is what the schema says.
+
+use hushmesh::data::{
+    CsvFile, DataConfig, LinearLogistic, LinearRegression, Partition, Samples, Source, Step, Task,
+};
+use hushmesh::learn::{Loss, ModelConfig};
+use hushmesh::measure::{MeasureConfig, StopConfig, What};
+use hushmesh::network::{
+    BandwidthConfig, ComputeConfig, EngineKind, Extra, LatencyConfig, LinksConfig, LossConfig,
+    NetworkConfig, Speeds,
+};
+use hushmesh::protocol::admm::AdmmConfig;
+use hushmesh::protocol::gradient_descent::{GradientDescentConfig, GradientTrackingConfig};
+use hushmesh::protocol::{Automatic, ProtocolConfig};
+use hushmesh::scenario::{Document, Scenario, to_yaml};
+use hushmesh::topology::TopologyConfig;
+use hushmesh::units::Seed;
+use proptest::prelude::*;
+
+use crate::schema::valid;
+
+/// Texts that YAML would take for something else, and any other.
+fn text() -> impl Strategy<Value = String> {
+    let odd = [
+        "yes",
+        "no",
+        "null",
+        "~",
+        "1",
+        "1e3",
+        "0x10",
+        ".inf",
+        "true",
+        "-",
+        "- a",
+        "a: b",
+        "#",
+        "'",
+        "\"",
+        "{",
+        "[a]",
+        "&a",
+        "*a",
+        "!t",
+        "|",
+        ">",
+        "a\nb",
+        "a\n\nb\n",
+        " a ",
+        "é",
+        "\t",
+        "%",
+        "1_0",
+        "2024-01-01",
+        "auto",
+        "<<",
+        "=",
+    ];
+    prop_oneof![prop::sample::select(odd.to_vec()).prop_map(str::to_string), "\\PC{1,20}"]
+}
+
+/// Numbers from `low` to `high`, over the orders of magnitude, whole ones and the ends included.
+fn number(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    let magnitude = (low.max(1e-12).log10()..high.log10()).prop_map(|x| 10_f64.powf(x));
+    prop_oneof![Just(low), Just(high), low..high, magnitude, (low..high).prop_map(f64::ceil)]
+        .prop_map(move |x| x.clamp(low, high))
+}
+
+fn topology() -> impl Strategy<Value = TopologyConfig> {
+    let peers = || 1_usize..=16_777_216;
+    prop_oneof![
+        peers().prop_map(|peers| TopologyConfig::Path { peers }),
+        peers().prop_map(|peers| TopologyConfig::Ring { peers }),
+        peers().prop_map(|peers| TopologyConfig::Star { peers }),
+        (1_usize..=16_384).prop_map(|peers| TopologyConfig::Complete { peers }),
+        (1_usize..=4096, 1_usize..=4096)
+            .prop_map(|(rows, columns)| TopologyConfig::Grid { rows, columns }),
+        (peers(), number(1e-9, 1.0), any::<bool>()).prop_map(|(peers, p, resample)| {
+            TopologyConfig::ErdosRenyi { peers, probability: Some(p), links: None, resample }
+        }),
+        (peers(), 0_usize..1 << 30, any::<bool>()).prop_map(|(peers, links, resample)| {
+            TopologyConfig::ErdosRenyi { peers, probability: None, links: Some(links), resample }
+        }),
+        (peers(), 0_usize..100, any::<bool>()).prop_map(|(peers, degree, resample)| {
+            TopologyConfig::RandomRegular { peers, degree, resample }
+        }),
+        text().prop_map(|path| TopologyConfig::File(path.into())),
+    ]
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    let dimension = || 1_usize..=1_000_000;
+    let features = prop::option::of(prop::collection::vec(text(), 1..4));
+    prop_oneof![
+        Just(Source::Twonorm),
+        Just(Source::Ringnorm),
+        Just(Source::Waveform),
+        (dimension(), number(0.0, 1e6)).prop_map(|(dimension, norm)| {
+            Source::LinearLogistic(LinearLogistic { dimension, norm })
+        }),
+        (dimension(), number(0.0, 1e6), number(0.0, 1e6), number(1e-9, 1e6)).prop_map(
+            |(dimension, norm, noise, bound)| {
+                Source::LinearRegression(LinearRegression { dimension, norm, noise, bound })
+            }
+        ),
+        (text(), text(), features, prop::option::of(text()), any::<bool>()).prop_map(
+            |(path, label, features, positive, regression)| {
+                let task = if regression { Task::Regression } else { Task::Classification };
+                Source::Csv(CsvFile { path: path.into(), label, features, positive, task })
+            }
+        ),
+    ]
+}
+
+fn data() -> impl Strategy<Value = DataConfig> {
+    let samples = prop_oneof![
+        Just(None),
+        (1_u32..).prop_map(|rows| Some(Samples::Total(rows))),
+        (1_u32..).prop_map(|rows| Some(Samples::PerPeer(rows))),
+    ];
+    let steps = prop::sample::select(vec![Step::Standardise, Step::UnitBall]);
+    let weights = prop::collection::vec(number(0.0, 1e9), 1..5);
+    let partition = prop_oneof![
+        Just(Partition::Even),
+        Just(Partition::Blocks),
+        weights.prop_map(Partition::Ratio)
+    ];
+    let steps = prop::collection::vec(steps, 0..3);
+    (source(), samples, 0.0..1.0, steps, partition, any::<bool>()).prop_map(
+        |(source, samples, test_share, preprocess, partition, fixed)| DataConfig {
+            source,
+            samples,
+            test_share,
+            preprocess,
+            partition,
+            fixed,
+        },
+    )
+}
+
+fn network() -> impl Strategy<Value = NetworkConfig> {
+    let seconds = || number(0.0, 1e6);
+    let extra = prop_oneof![
+        seconds().prop_map(Extra::Constant),
+        seconds().prop_map(Extra::Uniform),
+        (seconds(), number(0.0, 10.0))
+            .prop_map(|(median, sigma)| Extra::LogNormal { median, sigma }),
+    ];
+    let bandwidth = || prop::option::of(number(1e-3, 1e300));
+    let links = (number(1e-9, 1e6), extra, bandwidth(), bandwidth(), number(0.0, 0.99), seconds())
+        .prop_map(|(min, extra, up, down, probability, timeout)| LinksConfig {
+            latency: LatencyConfig { min, extra },
+            bandwidth: BandwidthConfig { up, down },
+            loss: LossConfig { probability, timeout },
+        });
+    let speeds = prop_oneof![
+        Just(Speeds::Equal),
+        (number(1e-6, 1.0), number(1.0, 1e6)).prop_map(|(low, high)| Speeds::Uniform { low, high }),
+        number(0.0, 10.0).prop_map(|sigma| Speeds::LogNormal { sigma }),
+    ];
+    let compute = (seconds(), speeds)
+        .prop_map(|(seconds_per_sample, speeds)| ComputeConfig { seconds_per_sample, speeds });
+    let engine = prop_oneof![Just(EngineKind::Simulated), Just(EngineKind::Threads)];
+    (engine, prop::option::of(1_usize..=1024), links, compute).prop_map(
+        |(engine, workers, links, compute)| NetworkConfig { engine, workers, links, compute },
+    )
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let loss = prop_oneof![Just(Loss::Logistic), Just(Loss::Squared)];
+    let model =
+        (loss, number(1e-12, 1e12), any::<bool>()).prop_map(|(loss, regularisation, intercept)| {
+            ModelConfig { loss, regularisation, intercept }
+        });
+    let auto_or = |low, high| {
+        prop_oneof![Just(Automatic::Auto), number(low, high).prop_map(Automatic::Value)]
+    };
+    let protocol = prop_oneof![
+        (auto_or(1e-12, 1e12), 1_u32.., number(1e-14, 1.0)).prop_map(
+            |(penalty, rounds, tolerance)| {
+                ProtocolConfig::Admm(AdmmConfig { penalty, rounds, tolerance })
+            }
+        ),
+        (number(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
+            ProtocolConfig::GradientDescent(GradientDescentConfig { step, rounds })
+        }),
+        (auto_or(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
+            ProtocolConfig::GradientTracking(GradientTrackingConfig { step, rounds })
+        }),
+    ];
+    let what = vec![What::Consensus, What::Optimum, What::Risk, What::Train, What::Test];
+    let stop = (number(1e-15, 1e3), number(1e-15, 1e3))
+        .prop_map(|(consensus_gap, dual_residual)| StopConfig { consensus_gap, dual_residual });
+    let measure = (prop::sample::subsequence(what, 0..=5), 1_u32.., prop::option::of(stop))
+        .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
+    let head = (text(), any::<u64>(), 1_u32..=100_000);
+    (head, topology(), data(), model, protocol, network(), measure).prop_map(
+        |((name, seed, repeat), topology, data, model, protocol, network, measure)| Scenario {
+            name,
+            seed: Seed(seed),
+            repeat,
+            topology,
+            data,
+            model,
+            protocol,
+            network,
+            measure,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 500, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_scenario_reads_back_equal(scenario in scenario()) {
+        let yaml = to_yaml(&scenario);
+        let read = Document::from_text("x.yaml", &yaml).and_then(|text| text.parse::<Scenario>());
+        match read {
+            Ok(read) => prop_assert_eq!(read.value, scenario, "{}", yaml),
+            Err(problems) => return Err(TestCaseError::fail(format!("{problems}\n{yaml}"))),
+        }
+        prop_assert_eq!(valid(&yaml), Ok(()), "{}", yaml);
+    }
+}

@@ -1,0 +1,130 @@
+//! A temporary directory with a scenario in it, in which the program is run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The repository: the shipped scenarios and the sources.
+pub(crate) const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The name under which every workbench holds [`SMALL`].
+pub(crate) const SCENARIO: &str = "small.yaml";
+
+/// A run of milliseconds.
+pub(crate) const SMALL: &str = "\
+name: small
+seed: 1
+topology: {ring: {peers: 5}}
+data: {source: twonorm, samples: {per-peer: 8}, test_share: 0.3}
+model: {loss: logistic, regularisation: 1}
+protocol: {admm: {penalty: 0.3, rounds: 5}}
+";
+
+/// What the program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A directory of its own for every case.
+pub(crate) struct Workbench(TempDir);
+
+impl Workbench {
+    pub(crate) fn new() -> Self {
+        let bench = Self(tempfile::tempdir().expect("a temporary directory"));
+        bench.write(SCENARIO, SMALL);
+        bench
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).expect("a writable directory");
+    }
+
+    /// Runs the program here. It must end by itself, and never by a panic.
+    pub(crate) fn hushmesh(&self, arguments: &[&str]) -> Said {
+        let output = Command::new(env!("CARGO_BIN_EXE_hushmesh"))
+            .current_dir(self.0.path())
+            .args(arguments)
+            .timeout(Duration::from_secs(120))
+            .output()
+            .expect("the program starts");
+        let said = Said {
+            code: output.status.code().expect("an end of its own"),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
+        };
+        assert!(
+            said.code != 101 && !said.stderr.contains("panicked at"),
+            "{arguments:?}: {said:?}"
+        );
+        said
+    }
+
+    /// `run SCENARIO --out OUT …`, which must succeed. Returns summary.json.
+    pub(crate) fn run(&self, scenario: &str, out: &str, more: &[&str]) -> Value {
+        let said = self.hushmesh(&[&["run", scenario, "--out", out], more].concat());
+        assert_eq!(said.code, 0, "{more:?}: {said:?}");
+        self.summary(out)
+    }
+
+    /// The summary.json of a run.
+    pub(crate) fn summary(&self, directory: &str) -> Value {
+        let text = fs::read(self.path(directory).join("summary.json")).expect("summary.json");
+        serde_json::from_slice(&text).expect("summary.json is JSON")
+    }
+
+    /// Every file of a directory with its bytes; timing.json, which nobody can foretell, without.
+    pub(crate) fn files(&self, directory: &str) -> BTreeMap<String, Vec<u8>> {
+        names(&self.path(directory))
+            .into_iter()
+            .map(|name| {
+                let bytes = match name.as_str() {
+                    "timing.json" => Vec::new(),
+                    _ => fs::read(self.path(directory).join(&name)).expect("a readable file"),
+                };
+                (name, bytes)
+            })
+            .collect()
+    }
+
+    /// What lies here beside the scenario.
+    pub(crate) fn litter(&self) -> Vec<String> {
+        let mut names = names(self.0.path());
+        names.retain(|name| name != SCENARIO);
+        names
+    }
+}
+
+/// The names in a directory, sorted.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a readable directory");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name in UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Says which files differ, rather than print their bytes.
+#[track_caller]
+pub(crate) fn assert_same_files(
+    found: &BTreeMap<String, Vec<u8>>,
+    expected: &BTreeMap<String, Vec<u8>>,
+    what: &str,
+) {
+    assert!(found.keys().eq(expected.keys()), "{what}: {:?}", found.keys());
+    for (name, bytes) in expected {
+        assert!(found[name] == *bytes, "{what}: {name} differs");
+    }
+}
