@@ -92,11 +92,11 @@ pub fn best_penalty(topology: &Topology, curvature: &Curvature) -> BestPenalty {
 }
 
 /// Multiplications that an answer may cost.
-const BUDGET: f64 = 3e9;
+pub(super) const BUDGET: f64 = 3e9;
 /// Evaluations of the rate that a search is expected to need, the final one counted four times.
 const EVALUATIONS: f64 = 16.0;
 /// The residual at which a rate that is to be reported has settled.
-const FINE: f64 = 1e-9;
+pub(super) const FINE: f64 = 1e-9;
 /// The same for the comparison of two penalties, as a share of 1 − τ.
 const COARSE: f64 = 1e-3;
 /// The precision of the search in ln β.
@@ -227,7 +227,7 @@ impl<'a> Analysis<'a> {
 }
 
 /// Three points around a minimum of `f` with their values, walked to from `start` in doubling steps.
-fn descend(start: f64, step: f64, mut f: impl FnMut(f64) -> f64) -> [(f64, f64); 3] {
+pub(super) fn descend(start: f64, step: f64, mut f: impl FnMut(f64) -> f64) -> [(f64, f64); 3] {
     const STEPS: usize = 8;
     let mut at = |x: f64| (x, f(x));
     let mut points = [at(start - step), at(start), at(start + step)];
@@ -245,7 +245,7 @@ fn descend(start: f64, step: f64, mut f: impl FnMut(f64) -> f64) -> [(f64, f64);
 }
 
 /// Golden section between the outer points to [`PRECISION`].
-fn narrow([left, middle, right]: [(f64, f64); 3], mut f: impl FnMut(f64) -> f64) -> f64 {
+pub(super) fn narrow([left, middle, right]: [(f64, f64); 3], mut f: impl FnMut(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.381_966_011_250_105; // (3 − √5)/2
     let (mut left, mut best, mut right) = (left.0, middle, right.0);
     while right - left > PRECISION {
