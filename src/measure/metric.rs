@@ -14,7 +14,7 @@ pub enum Metric {
     PairwiseGap,
     /// max_{i,j} ||w_i| − |w_j||.
     NormGap,
-    /// max_i |∇J_i(w_i) + γ_i|.
+    /// The largest residual of a peer, as its protocol defines it; for ADMM |∇J_i(w_i) + γ_i|.
     DualResidual,
     /// max_i |w_i − w*|, w* the optimum of the pooled problem.
     OptimumDistance,
