@@ -45,23 +45,22 @@ fn it_prints_the_size_of_the_run_and_touches_nothing() {
 #[test]
 fn it_foretells_exactly_the_messages_and_bytes_of_a_run_without_loss() {
     let bench = Workbench::new();
-    for (case, topology) in [
-        "{ring: {peers: 2}}",
-        "{path: {peers: 1}}",
-        "{star: {peers: 6}}",
-        "{complete: {peers: 5}}",
-        "{grid: {rows: 2, columns: 3}}",
-        "{random-regular: {peers: 8, degree: 3}}",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let change = format!("topology={topology}");
-        let outline = outline(&bench, &change);
-        let summary = bench.run(SCENARIO, &format!("run-{case}"), &["--set", &change]);
+    let changes = [
+        "topology={ring: {peers: 2}}",
+        "topology={path: {peers: 1}}",
+        "topology={star: {peers: 6}}",
+        "topology={complete: {peers: 5}}",
+        "topology={grid: {rows: 2, columns: 3}}",
+        "topology={random-regular: {peers: 8, degree: 3}}",
+        "protocol={gradient-descent: {step: 0.1, rounds: 7}}",
+        "protocol={gradient-tracking: {step: 0.1, rounds: 6}}",
+    ];
+    for (case, change) in changes.into_iter().enumerate() {
+        let outline = outline(&bench, change);
+        let summary = bench.run(SCENARIO, &format!("run-{case}"), &["--set", change]);
         for name in ["messages", "bytes", "rounds"] {
             let counted = summary["metrics"][name]["mean"].as_f64();
-            assert_eq!(counted, outline[name].as_f64(), "{name} of {topology}");
+            assert_eq!(counted, outline[name].as_f64(), "{name} of {change}");
         }
     }
 }

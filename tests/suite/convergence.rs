@@ -78,8 +78,10 @@ fn run(yaml: &str) -> (Checked, RunResult) {
     (checked, result)
 }
 
+const ADMM: &str = "{admm: {rounds: 6000, tolerance: 1.0e-11}}";
+
 /// The largest distance of a peer's final model to the independent optimum.
-fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, rounds: u32) -> f64 {
+fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, protocol: &str) -> f64 {
     let (source, name) = match loss {
         Loss::Logistic => ("twonorm", "logistic"),
         Loss::Squared => {
@@ -90,7 +92,7 @@ fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, rounds: u32)
         "name: convergence\nseed: 7\ntopology: {topology}\n\
          data: {{source: {source}, samples: {{per-peer: 30}}, partition: {partition}}}\n\
          model: {{loss: {name}, regularisation: 0.8, intercept: true}}\n\
-         protocol: {{admm: {{rounds: {rounds}, tolerance: 1.0e-11}}}}\n\
+         protocol: {protocol}\n\
          measure: {{every: 100, what: [consensus], \
          stop: {{consensus_gap: 1.0e-10, dual_residual: 1.0e-10}}}}\n"
     );
@@ -116,7 +118,7 @@ fn every_shipped_topology_reaches_the_central_optimum_even_and_uneven() {
         for loss in [Loss::Logistic, Loss::Squared] {
             for partition in ["even", "{ratio: [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]}"] {
                 let topology = format!("{{file: {}}}", file.display());
-                let far = distance_to_optimum(&topology, loss, partition, 3000);
+                let far = distance_to_optimum(&topology, loss, partition, ADMM);
                 assert!(far < 1e-8, "{}, {loss:?}, {partition}: {far}", file.display());
             }
         }
@@ -137,8 +139,22 @@ fn one_two_and_fifty_peers_reach_it_too() {
         "{path: {peers: 50}}",
     ] {
         for loss in [Loss::Logistic, Loss::Squared] {
-            let far = distance_to_optimum(topology, loss, "even", 6000);
+            let far = distance_to_optimum(topology, loss, "even", ADMM);
             assert!(far < 1e-8, "{topology}, {loss:?}: {far}");
+        }
+    }
+}
+
+#[test]
+fn gradient_tracking_reaches_it_and_gradient_descent_comes_near() {
+    for topology in ["{star: {peers: 8}}", "{ring: {peers: 9}}", "{complete: {peers: 6}}"] {
+        for loss in [Loss::Logistic, Loss::Squared] {
+            let tracking = "{gradient-tracking: {rounds: 20000}}";
+            let far = distance_to_optimum(topology, loss, "even", tracking);
+            assert!(far < 1e-8, "tracking, {topology}, {loss:?}: {far}");
+            let descent = "{gradient-descent: {step: 0.01, rounds: 20000}}";
+            let far = distance_to_optimum(topology, loss, "even", descent);
+            assert!((1e-5..0.1).contains(&far), "descent, {topology}, {loss:?}: {far}");
         }
     }
 }

@@ -40,6 +40,17 @@ const SEVERAL_BLOCKS_WITH_EVERY_TROUBLE: Case = &[
     "measure.every=2",
 ];
 
+const DESCENT_OVER_LOSSY_LINKS: Case = &[
+    "topology={grid: {rows: 2, columns: 4}}",
+    "protocol={gradient-descent: {step: 0.1, rounds: 30}}",
+    "network.links.loss={probability: 0.1, timeout: 0.02}",
+];
+const TRACKING_AMONG_STRAGGLERS: Case = &[
+    "topology={star: {peers: 6}}",
+    "protocol={gradient-tracking: {rounds: 30}}",
+    "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
+];
+
 fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
     let repeat = "repeat=2";
     let all = case.iter().copied().chain([repeat]);
@@ -96,4 +107,14 @@ fn a_random_graph_drawn_for_every_repeat() {
 #[test]
 fn two_thousand_peers_with_every_trouble() {
     is_one_result(SEVERAL_BLOCKS_WITH_EVERY_TROUBLE, false);
+}
+
+#[test]
+fn gradient_descent_over_lossy_links() {
+    is_one_result(DESCENT_OVER_LOSSY_LINKS, true);
+}
+
+#[test]
+fn gradient_tracking_among_stragglers() {
+    is_one_result(TRACKING_AMONG_STRAGGLERS, true);
 }
