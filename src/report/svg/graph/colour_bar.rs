@@ -33,7 +33,7 @@ pub(super) fn draw_colour_bar(
     }
     content.push(bar);
     let mut texts = INK.fill(Element::new("g")).set("text-anchor", "middle");
-    let ticks = Ticks::new(Scale::Linear, range, 4);
+    let ticks = Ticks::new(Scale::Linear, range, 7);
     let mut marks = String::new();
     for tick in &ticks.marks {
         let x = left + range.fraction(tick.place) * LENGTH;
