@@ -97,8 +97,9 @@ impl Family {
 
     /// The stream of `member` at `position` (a round, a step, a message number).
     ///
-    /// Positions are 2³² words apart: no draw reaches from one into the next.
-    pub fn at(&self, member: u64, position: u32) -> Stream {
+    /// Positions are 2³² words apart: no draw reaches from one into the next. There are 2³⁶ of them.
+    pub fn at(&self, member: u64, position: u64) -> Stream {
+        debug_assert!(position < 1 << 36);
         let mut stream = self.stream(member);
         stream.set_word_pos(u128::from(position) << 32);
         stream

@@ -61,8 +61,9 @@ impl Outline {
         let mean_degree = summary.mean_degree.ceil() as usize;
         let footprint = scenario.protocol.footprint(topology.links(), mean_degree, d);
         let samples = data.train_rows * (d + 1) * 8 / n;
-        // An event in the queue and the one being sorted, per link end; the network's own desk.
-        let network = 160 + mean_degree * 2 * 64;
+        // The network's desk of a peer, and per link end an event each in the window that runs, in
+        // the next, and in two recycled buffers.
+        let network = 160 + mean_degree * 4 * 64;
         let per_peer = (samples + footprint.memory + network) as u64;
         let measuring = 2 * n * (d + 4) * 8;
         let held_out = data.test_rows * (d + 1) * 8;

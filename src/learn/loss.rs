@@ -49,6 +49,14 @@ impl Loss {
         }
     }
 
+    /// The largest curvature.
+    pub fn smoothness(self) -> f64 {
+        match self {
+            Self::Logistic => 0.25,
+            Self::Squared => 1.0,
+        }
+    }
+
     /// Whether labels are classes, ±1.
     pub fn is_classification(self) -> bool {
         self == Self::Logistic

@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 
 use super::cholesky::Packed;
 use super::loss::Loss;
-use super::vector::{axpy, dot};
+use super::vector::{axpy, dot, norm};
 
 /// Rows of features with their labels.
 #[derive(Clone, Copy)]
@@ -41,6 +41,11 @@ impl<'a> Samples<'a> {
         self.dimension
     }
 
+    /// The largest norm of a row.
+    pub fn reach(&self) -> f64 {
+        self.rows().map(|(x, _)| norm(x)).fold(0.0, f64::max)
+    }
+
     /// Each row with its label.
     pub fn rows(&self) -> impl Iterator<Item = (&'a [f64], f64)> + use<'a> {
         self.x.chunks_exact(self.dimension.max(1)).zip(self.y.iter().copied())
@@ -72,12 +77,18 @@ impl<'a> Objective<'a> {
     }
 
     /// g ← ∇F(w) = scale · Σ_j ℓ'(y_j, wᵀx_j) x_j, in one pass over the rows.
-    pub fn gradient(&self, w: &[f64], g: &mut [f64]) {
+    ///
+    /// Returns scale · Σ_j |ℓ'(y_j, wᵀx_j)|, the size of what cancels in g.
+    pub fn gradient(&self, w: &[f64], g: &mut [f64]) -> f64 {
         g.fill(0.0);
+        let mut size = 0.0;
         for (x, y) in self.samples.rows() {
-            axpy(self.loss.derivative(y, dot(x, w)), x, g);
+            let slope = self.loss.derivative(y, dot(x, w));
+            size += slope.abs();
+            axpy(slope, x, g);
         }
         g.iter_mut().for_each(|g| *g *= self.scale);
+        self.scale * size
     }
 
     /// hessian ← hessian + ∇²F(w) = scale · Σ_j ℓ''(wᵀx_j) x_j x_jᵀ.

@@ -112,7 +112,7 @@ impl Metric {
             Self::ConsensusGapMean => "consensus gap, mean",
             Self::PairwiseGap => "largest distance of two peers",
             Self::NormGap => "spread of norms",
-            Self::DualResidual => "dual residual, max",
+            Self::DualResidual => "residual of the protocol, max",
             Self::OptimumDistance => "distance to the central optimum, max",
             Self::EmpiricalRisk => "empirical risk",
             Self::TrainAccuracy => "training accuracy",

@@ -1,49 +1,98 @@
-//! JSON has no NaN: it is written as null and read back as the one NaN.
+//! JSON has no numbers beyond the finite: they are written as the words `NaN`, `inf` and `-inf`.
+
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A number that may be anything.
+struct Any(f64);
+
+impl Serialize for Any {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() {
+            serializer.serialize_f64(self.0)
+        } else {
+            serializer.collect_str(&self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Any {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Any;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, `NaN`, `inf` or `-inf`")
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Any, E> {
+                Ok(Any(value))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Any, E> {
+                Ok(Any(value as f64))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Any, E> {
+                Ok(Any(value as f64))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Any, E> {
+                text.parse().map(Any).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
 
 /// For single numbers.
-pub(crate) mod nan_as_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+pub(crate) mod any_number {
+    use super::*;
 
-    /// A number, or null.
-    ///
-    /// # Errors
-    /// Those of the serialiser.
     pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        value.is_finite().then_some(*value).serialize(serializer)
+        Any(*value).serialize(serializer)
     }
 
-    /// A number, or NaN for null.
-    ///
-    /// # Errors
-    /// Those of the deserialiser.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+        Any::deserialize(deserializer).map(|value| value.0)
     }
 }
 
 /// For lists.
-pub(crate) mod nans_as_nulls {
-    use serde::{Deserialize, Deserializer, Serializer};
+pub(crate) mod any_numbers {
+    use super::*;
 
-    /// A list of numbers and nulls.
-    ///
-    /// # Errors
-    /// Those of the serialiser.
     pub(crate) fn serialize<S: Serializer>(
         values: &[f64],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
+        serializer.collect_seq(values.iter().map(|&value| Any(value)))
     }
 
-    /// A list of numbers, NaN for null.
-    ///
-    /// # Errors
-    /// Those of the deserialiser.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+        let values = Vec::<Any>::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|value| value.0).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_comes_back_bit_for_bit() {
+        #[derive(Serialize, Deserialize)]
+        struct Both {
+            #[serde(with = "any_number")]
+            one: f64,
+            #[serde(with = "any_numbers")]
+            many: Vec<f64>,
+        }
+        let odd = vec![0.1, -0.0, 3.0, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NAN];
+        let json = serde_json::to_string(&Both { one: f64::NEG_INFINITY, many: odd.clone() });
+        let back: Both = serde_json::from_str(&json.unwrap()).unwrap();
+        assert_eq!(back.one, f64::NEG_INFINITY);
+        let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&back.many), bits(&odd));
     }
 }

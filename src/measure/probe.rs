@@ -13,13 +13,14 @@ use crate::units::PeerId;
 /// What a peer's own model does on its own samples and on the held-out ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocalFigures {
-    /// J_i(w_i).
+    /// J_i(w_i); NaN where it is not measured.
+    #[serde(with = "crate::measure::nan::any_number")]
     pub risk: f64,
     /// Accuracy, or mean squared error, on the peer's own samples; NaN without samples.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub train: f64,
     /// The same on the held-out samples; NaN without any.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub test: f64,
 }
 
@@ -38,13 +39,13 @@ pub struct Scorer {
 pub struct Reference {
     /// Held-out accuracy (or MSE) of the trivial model: the more frequent training label, or the
     /// mean training target.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub trivial_test: f64,
     /// Held-out accuracy (or MSE) of the central optimum.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub central_test: f64,
     /// (1/n) Σ_i J_i(w*), the empirical risk of the central optimum.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub central_risk: f64,
 }
 
@@ -103,12 +104,12 @@ impl Scorer {
 }
 
 /// Accuracy of the margins' signs (a margin of 0 counts for −1), or the mean squared error; NaN
-/// without samples.
+/// without samples, and where a margin is NaN.
 fn score(loss: Loss, margins_and_labels: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for (z, y) in margins_and_labels {
         sum += if loss.is_classification() {
-            f64::from(u8::from((z > 0.0) == (y > 0.0)))
+            if z.is_nan() { z } else { f64::from(u8::from((z > 0.0) == (y > 0.0))) }
         } else {
             (z - y) * (z - y)
         };

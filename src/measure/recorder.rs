@@ -8,7 +8,7 @@ use super::probe::LocalFigures;
 use crate::data::Partitioned;
 use crate::learn::{axpy, distance, norm};
 use crate::network::{Flow, Row};
-use crate::units::{PeerId, Round};
+use crate::units::{PeerId, Round, SimTime};
 
 /// Sums over peers run over blocks of this many, in order: the same bits for every shard layout.
 const BLOCK: usize = 1024;
@@ -23,7 +23,7 @@ pub struct MeasuredRow {
     /// The round.
     pub round: Round,
     /// One value per metric, in the run's order; NaN where there is none.
-    #[serde(with = "crate::measure::nan::nans_as_nulls")]
+    #[serde(with = "crate::measure::nan::any_numbers")]
     pub values: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Divergence {
     /// At which peer first.
     pub peer: PeerId,
     /// The norm of its model.
-    #[serde(with = "crate::measure::nan::nan_as_null")]
+    #[serde(with = "crate::measure::nan::any_number")]
     pub value: f64,
 }
 
@@ -84,9 +84,11 @@ impl<'a> Recorder<'a> {
         let spread = Spread::of(&row);
         let values = self.metrics.iter().map(|&metric| self.value(metric, &row, &spread)).collect();
         self.rows.push(MeasuredRow { round: row.round, values });
-        self.tolerance_met = self.stop.is_some_and(|stop| {
-            spread.gap < stop.consensus_gap && max(&row.residuals) < stop.dual_residual
-        });
+        self.tolerance_met = self.divergence.is_none()
+            && self.stop.is_some_and(|stop| {
+                let residual = greatest(row.residuals.iter().copied());
+                spread.gap < stop.consensus_gap && residual < stop.dual_residual
+            });
         self.last = Some(row);
         if self.divergence.is_some() || self.tolerance_met { Flow::Stop } else { Flow::Continue }
     }
@@ -102,13 +104,13 @@ impl<'a> Recorder<'a> {
                 let pairs = states()
                     .enumerate()
                     .flat_map(|(i, a)| states().skip(i + 1).map(move |b| (a, b)));
-                pairs.map(|(a, b)| distance(a, b)).fold(0.0, f64::max)
+                greatest(pairs.map(|(a, b)| distance(a, b)))
             }
             Metric::NormGap => spread.norm_high - spread.norm_low,
-            Metric::DualResidual => max(&row.residuals),
-            Metric::OptimumDistance => self.optimum.map_or(f64::NAN, |optimum| {
-                states().map(|w| distance(w, optimum)).fold(0.0, f64::max)
-            }),
+            Metric::DualResidual => greatest(row.residuals.iter().copied()),
+            Metric::OptimumDistance => self
+                .optimum
+                .map_or(f64::NAN, |optimum| greatest(states().map(|w| distance(w, optimum)))),
             Metric::EmpiricalRisk => mean(row.locals.iter().map(|l| l.risk)),
             Metric::TrainAccuracy | Metric::TrainMse => {
                 let weight = |i| self.train.rows(PeerId::new(i)) as f64;
@@ -116,18 +118,24 @@ impl<'a> Recorder<'a> {
                 let total = self.train.total_rows() as f64;
                 blocks(scores.map(|(i, l)| weight(i) * l.train)) / total
             }
-            Metric::TrainAccuracyWorst => {
-                row.locals.iter().map(|l| l.train).fold(f64::NAN, f64::min)
-            }
-            Metric::TrainMseWorst => row.locals.iter().map(|l| l.train).fold(f64::NAN, f64::max),
+            Metric::TrainAccuracyWorst => -greatest(self.trained(row).map(|score| -score)),
+            Metric::TrainMseWorst => greatest(self.trained(row)),
             Metric::TestAccuracy | Metric::TestMse => mean(row.locals.iter().map(|l| l.test)),
-            Metric::TestAccuracyWorst => row.locals.iter().map(|l| l.test).fold(f64::NAN, f64::min),
-            Metric::TestMseWorst => row.locals.iter().map(|l| l.test).fold(f64::NAN, f64::max),
+            Metric::TestAccuracyWorst => -greatest(row.locals.iter().map(|l| -l.test)),
+            Metric::TestMseWorst => greatest(row.locals.iter().map(|l| l.test)),
             Metric::Messages => row.messages as f64,
             Metric::Bytes => row.bytes as f64,
-            Metric::SimSeconds if self.timed => row.time.seconds(),
+            Metric::SimSeconds if self.timed && row.time < SimTime::NEVER => row.time.seconds(),
             Metric::SimSeconds => f64::NAN,
         }
+    }
+}
+
+impl Recorder<'_> {
+    /// The training scores of the peers that have samples.
+    fn trained(&self, row: &Row<LocalFigures>) -> impl Iterator<Item = f64> {
+        let locals = row.locals.iter().enumerate();
+        locals.filter(|(i, _)| self.train.rows(PeerId::new(*i)) > 0).map(|(_, local)| local.train)
     }
 }
 
@@ -154,10 +162,10 @@ impl Spread {
         let distances = || states().map(|w| distance(w, &center));
         let norms = || states().map(norm);
         Self {
-            gap: distances().fold(0.0, f64::max),
+            gap: greatest(distances()),
             gap_mean: mean(distances()),
-            norm_low: norms().fold(f64::INFINITY, f64::min),
-            norm_high: norms().fold(0.0, f64::max),
+            norm_low: -greatest(norms().map(|norm| -norm)),
+            norm_high: greatest(norms()),
         }
     }
 }
@@ -170,8 +178,10 @@ fn first_divergence<L>(row: &Row<L>) -> Option<Divergence> {
         .map(|(i, value)| Divergence { round: row.round, peer: PeerId::new(i), value })
 }
 
-fn max(values: &[f64]) -> f64 {
-    values.iter().copied().fold(0.0, f64::max)
+/// The greatest value. Unlike `f64::max` it does not look away from a NaN; NaN for no value.
+fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    let greater = |a: f64, b: f64| if b.is_nan() || b > a { b } else { a };
+    values.reduce(|a, b| if a.is_nan() { a } else { greater(a, b) }).unwrap_or(f64::NAN)
 }
 
 /// A sum in blocks, in order.
@@ -195,7 +205,6 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::SimTime;
 
     fn row(states: &[[f64; 2]]) -> Row<LocalFigures> {
         Row {
@@ -218,6 +227,16 @@ mod tests {
         let mean = (2.0_f64.sqrt() + 2.0 * 5.0_f64.sqrt()) / 3.0;
         assert!((spread.gap_mean - mean).abs() < 1e-15);
         assert_eq!((spread.norm_low, spread.norm_high), (0.0, 3.0));
+    }
+
+    #[test]
+    fn the_greatest_does_not_look_away_from_a_nan() {
+        assert_eq!(greatest([-3.0, -1.0, -2.0].into_iter()), -1.0);
+        for values in [[f64::NAN, 1.0], [1.0, f64::NAN]] {
+            assert!(greatest(values.into_iter()).is_nan());
+        }
+        let spread = Spread::of(&row(&[[0.0, 0.0], [f64::NAN, 0.0]]));
+        assert!(spread.gap.is_nan() && spread.norm_high.is_nan() && spread.norm_low.is_nan());
     }
 
     #[test]

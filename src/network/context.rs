@@ -11,6 +11,7 @@ pub(super) trait Port<M> {
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
     fn deposit(&mut self, round: Round, scored: &[f64], residual: f64, releases: u64);
+    fn fail(&mut self, reason: String);
 }
 
 /// A peer's hands: the only way to act on anything outside itself.
@@ -86,6 +87,11 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
     /// residual. Measuring is outside the threat model: this is no message and is not booked.
     pub fn deposit(&mut self, round: Round, scored: &[f64], residual: f64) {
         self.port.deposit(round, scored, residual, self.account.clear_releases());
+    }
+
+    /// Says that the peer cannot go on: the run ends with an error that names it.
+    pub fn fail(&mut self, reason: String) {
+        self.port.fail(reason);
     }
 
     /// What this peer has released so far.

@@ -13,9 +13,9 @@ pub enum NetworkError {
         /// How many wait in all.
         count: usize,
     },
-    /// A peer's code panicked.
+    /// A peer said that it cannot go on, or its code panicked.
     #[error("peer {peer} failed: {message}")]
-    Panic {
+    Failed {
         /// The peer.
         peer: String,
         /// What it said.

@@ -72,7 +72,7 @@ impl Links {
         topology: &Topology,
         position: usize,
         sender: PeerId,
-        sequence: u32,
+        sequence: u64,
     ) -> SimTime {
         let least = own_latency(topology, position).unwrap_or(self.least);
         let extra = match self.extra {
@@ -89,7 +89,7 @@ impl Links {
     }
 
     /// How often a sender's message number `sequence` is transmitted until it arrives.
-    pub fn transmissions(&self, sender: PeerId, sequence: u32) -> u64 {
+    pub fn transmissions(&self, sender: PeerId, sequence: u64) -> u64 {
         match &self.loss {
             None => 1,
             Some(law) => {

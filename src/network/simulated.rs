@@ -43,10 +43,13 @@ pub(super) fn run<P: Peer, R: Probe>(
 ) -> Result<Ending, NetworkError> {
     let n = peers.len();
     let bounds = share_out(&peers, workers);
-    let stop = AtomicBool::new(false);
-    let (rows, parts) = bounded(ROWS_AHEAD * (bounds.len() - 1));
+    let (stop, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
 
     let ends = std::thread::scope(|scope| {
+        // Owned by the scope: if measuring panics, the workers find the channel closed and the flag
+        // set, and the scope can end.
+        let (rows, parts) = bounded(ROWS_AHEAD * (bounds.len() - 1));
+        let _raised = RaiseOnDrop(&abandoned);
         let mut peers = peers.into_iter();
         let exchanges = Exchange::between(bounds.len() - 1);
         let mut handles = Vec::new();
@@ -54,11 +57,11 @@ pub(super) fn run<P: Peer, R: Probe>(
             let range = bounds[worker]..bounds[worker + 1];
             let own: Vec<P> = peers.by_ref().take(range.len()).collect();
             let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
-            let (bounds, stop) = (&bounds, &stop);
+            let (bounds, stop, abandoned) = (&bounds, &stop, &abandoned);
             handles.push(scope.spawn(move || {
                 let shard = Shard::new(worker, bounds, own, topology, links, gathering);
                 work(shard, &exchange, || {
-                    stop.load(Ordering::Relaxed) || interrupt.load(Ordering::Relaxed)
+                    [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed))
                 })
             }));
         }
@@ -66,6 +69,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         collect(&parts, n, on_row, || stop.store(true, Ordering::Relaxed));
         handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
     });
+    let stopped = stop.into_inner();
 
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
@@ -74,14 +78,16 @@ pub(super) fn run<P: Peer, R: Probe>(
         match end {
             Ok(Ok(End::Quiescent(waits))) => waiting.extend(waits),
             Ok(Ok(End::Told)) => quiescent = false,
+            // What peers do beyond the row that stopped the run is not reported.
+            Ok(Err(_)) if stopped => {}
             Ok(Err((peer, message))) => {
-                return Err(NetworkError::Panic { peer: name(peer), message });
+                return Err(NetworkError::Failed { peer: name(peer), message });
             }
             // The engine itself failed, outside of any peer: not ours to dress up.
             Err(payload) => std::panic::resume_unwind(payload),
         }
     }
-    if stop.into_inner() {
+    if stopped {
         Ok(Ending::Stopped)
     } else if !quiescent {
         Ok(Ending::Interrupted)
@@ -96,6 +102,15 @@ pub(super) fn run<P: Peer, R: Probe>(
             })
             .collect();
         Err(NetworkError::Stall { waiting, count })
+    }
+}
+
+/// Raises a flag when it goes out of scope, by whatever way.
+struct RaiseOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for RaiseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -141,14 +156,18 @@ fn work<P: Peer, R: Probe>(
             None => shard.start(),
             Some(window) => shard.run_window(window),
         }));
-        if let Err(payload) = ran {
+        let failure = match ran {
+            Ok(()) => shard.failure(),
+            Err(payload) => Some((shard.running(), panic_message(&*payload))),
+        };
+        if let Some(failure) = failure {
             exchange.hang_up();
-            return Err((shard.running(), panic_message(&*payload)));
+            return Err(failure);
         }
         let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
         match exchange.swap(&mut shard, own) {
-            (Verdict::Stop, _) => return Ok(End::Told),
-            (Verdict::Go, None) => return Ok(End::Quiescent(shard.waiting())),
+            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
+            (_, None) => return Ok(End::Quiescent(shard.waiting())),
             (Verdict::Go, next) => window = next,
         }
     }
@@ -201,7 +220,7 @@ impl<M> Exchange<M> {
                     verdict = verdict.max(batch.verdict);
                 }
                 // The other worker failed; its own end says how.
-                Err(_) => verdict = Verdict::Stop,
+                Err(_) => verdict = Verdict::Failed,
             }
         }
         (verdict, next)
@@ -210,7 +229,7 @@ impl<M> Exchange<M> {
     /// Tells the others that this worker is no more.
     fn hang_up(&self) {
         for (_, sender) in &self.to {
-            let _ = sender.send(Batch { events: Vec::new(), next: None, verdict: Verdict::Stop });
+            let _ = sender.send(Batch { events: Vec::new(), next: None, verdict: Verdict::Failed });
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 
 use super::context::{Context, Port};
 use super::error::{NAMED, NetworkError, panic_message};
@@ -27,6 +27,9 @@ const STACK: usize = 512 * 1024;
 /// How often a waiting peer looks whether the run was interrupted.
 const ATTENTION: Duration = Duration::from_millis(20);
 
+/// Rows that peers may be ahead of the measuring thread.
+const ROWS_AHEAD: usize = 4;
+
 /// What a peer's channel carries.
 enum Letter<M> {
     Message(PeerId, Released<M>),
@@ -42,6 +45,8 @@ struct Hall<'a, M> {
     boxes: Vec<Sender<Letter<M>>>,
     under_way: AtomicUsize,
     over: AtomicBool,
+    /// Whether the end came because nothing was under way any more.
+    quiescent: AtomicBool,
     failure: Mutex<Option<(PeerId, String)>>,
 }
 
@@ -55,8 +60,17 @@ impl<M> Hall<'_, M> {
     /// One thing less under way; the last one ends the run.
     fn done(&self) {
         if self.under_way.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.quiescent.store(true, Ordering::SeqCst);
             self.end();
         }
+    }
+
+    /// The first failure ends the run.
+    fn fail(&self, peer: PeerId, reason: String) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert((peer, reason));
+        }
+        self.end();
     }
 
     fn end(&self) {
@@ -65,6 +79,15 @@ impl<M> Hall<'_, M> {
                 let _ = letterbox.send(Letter::End);
             }
         }
+    }
+}
+
+/// Ends the run when it goes out of scope, by whatever way.
+struct EndOnDrop<'h, 'a, M>(&'h Hall<'a, M>);
+
+impl<M> Drop for EndOnDrop<'_, '_, M> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -87,12 +110,15 @@ pub(super) fn run<P: Peer, R: Probe>(
         boxes,
         under_way: AtomicUsize::new(n),
         over: AtomicBool::new(false),
+        quiescent: AtomicBool::new(false),
         failure: Mutex::new(None),
     };
     let stop = AtomicBool::new(false);
-    let (rows, parts) = unbounded();
 
     let waits = std::thread::scope(|scope| {
+        // Owned by the scope: if measuring panics, peers find the channel closed and the run over.
+        let (rows, parts) = bounded(ROWS_AHEAD * n);
+        let _ended = EndOnDrop(&hall);
         let mut handles = Vec::new();
         for (i, (peer, letters)) in peers.into_iter().zip(receivers).enumerate() {
             let (hall, rows) = (&hall, rows.clone());
@@ -116,19 +142,22 @@ pub(super) fn run<P: Peer, R: Probe>(
     })?;
 
     let name = |peer: PeerId| topology.name(peer).into_owned();
-    if let Some((peer, message)) = hall.failure.into_inner().ok().flatten() {
-        return Err(NetworkError::Panic { peer: name(peer), message });
-    }
+    // What peers do beyond the row that stopped the run is not reported.
     if stop.into_inner() {
         return Ok(Ending::Stopped);
     }
-    if interrupt.load(Ordering::SeqCst) {
+    if let Some((peer, message)) = hall.failure.into_inner().ok().flatten() {
+        return Err(NetworkError::Failed { peer: name(peer), message });
+    }
+    if !hall.quiescent.into_inner() {
         return Ok(Ending::Interrupted);
     }
     let waiting: Vec<(String, Vec<String>)> = waits
         .into_iter()
+        // The engine itself failed, outside of any peer's turn: not ours to dress up.
+        .map(|wait| wait.unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
         .enumerate()
-        .filter_map(|(i, wait)| Some((PeerId::new(i), wait.ok()?)))
+        .map(|(i, wait)| (PeerId::new(i), wait))
         .filter(|(_, others)| !others.is_empty())
         .map(|(peer, others)| (name(peer), others.into_iter().map(name).collect()))
         .collect();
@@ -171,10 +200,7 @@ fn live<P: Peer, R: Probe>(
             Some(Letter::End) => {}
         }));
         if let Err(payload) = ran {
-            if let Ok(mut failure) = hall.failure.lock() {
-                failure.get_or_insert((me, panic_message(&*payload)));
-            }
-            hall.end();
+            hall.fail(me, panic_message(&*payload));
         }
         hall.done();
     };
@@ -199,7 +225,7 @@ fn live<P: Peer, R: Probe>(
 struct ThreadPort<'h, 'a, M, R: Probe> {
     me: PeerId,
     hall: &'h Hall<'a, M>,
-    sequence: u32,
+    sequence: u64,
     messages: u64,
     bytes: u64,
     gathering: Gathering<'a, R>,
@@ -222,6 +248,10 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
     fn timer(&mut self, _delay: SimTime) {
         self.sequence += 1;
         self.hall.post(self.me, Letter::Timer);
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.hall.fail(self.me, reason);
     }
 
     fn spend(&mut self, _sample_passes: f64) {}

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::wire::{Wire, WireError};
-
 /// Which pieces of a data record a value may tell something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pieces(u8);
@@ -67,13 +65,16 @@ impl Charge {
 /// ```
 ///
 /// Post-processing of released values is free. [`map`](Self::map) takes a plain function, not a
-/// closure, so that nothing private can be smuggled in through a capture:
+/// closure, so that nothing private gets in through a capture:
 ///
 /// ```compile_fail
 /// # use hushmesh::privacy::public;
 /// let secret = 3.5;
 /// public(1.0).map(|x| x + secret);
 /// ```
+///
+/// The type stops accidents, not intent: `public` takes whatever it is given. Its calls and those of
+/// `in_the_clear` are the places to audit, and a test lists them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released<T> {
     value: T,
@@ -114,16 +115,6 @@ impl<T> Released<T> {
     /// Two released values in one message, at the charge of both.
     pub fn zip<U>(self, other: Released<U>) -> Released<(T, U)> {
         Released { value: (self.value, other.value), charge: self.charge.with(other.charge) }
-    }
-}
-
-impl<T: Wire> Released<T> {
-    /// Reads a message off the wire. The sender has booked it; to the receiver it is public.
-    ///
-    /// # Errors
-    /// Bytes that no `T` encodes to.
-    pub fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        T::decode(bytes).map(public)
     }
 }
 

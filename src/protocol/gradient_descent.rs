@@ -229,22 +229,24 @@ impl GradientPeer {
             }
             workspace
         };
-        let residual = if tracking {
+        if tracking {
             self.w.copy_from_slice(&mixed[..d]);
             axpy(-alpha, &self.tracker, &mut self.w);
             self.tracker.copy_from_slice(&mixed[d..]);
             axpy(-1.0, &self.gradient, &mut self.tracker);
             self.refresh_gradient(context);
             axpy(1.0, &self.gradient, &mut self.tracker);
-            norm(&self.tracker)
+            context.deposit(self.round, &self.w, norm(&self.tracker));
         } else {
             axpy(-alpha, &self.gradient, mixed);
             let moved = distance(&self.w, mixed) / alpha;
             self.w.copy_from_slice(mixed);
-            self.refresh_gradient(context);
-            moved
-        };
-        context.deposit(self.round, &self.w, residual);
+            context.deposit(self.round, &self.w, moved);
+            // The gradient is the next round's work, if there is one.
+            if self.round < self.parameters.rounds {
+                self.refresh_gradient(context);
+            }
+        }
     }
 
     /// Does all that the messages at hand allow.
@@ -460,8 +462,7 @@ mod tests {
             let mut bytes = Vec::new();
             said.encode(&mut bytes);
             assert_eq!(bytes.len(), said.size());
-            let back = Released::<Say>::decode(&mut bytes.as_slice()).unwrap();
-            assert_eq!(back.into_value(), said);
+            assert_eq!(Say::decode(&mut bytes.as_slice()), Ok(said));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Events, and the queue that holds them by window.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::privacy::Released;
@@ -10,7 +11,7 @@ pub(super) struct Event<M> {
     pub time: SimTime,
     pub receiver: PeerId,
     pub sender: PeerId,
-    pub sequence: u32,
+    pub sequence: u64,
     pub what: What<M>,
 }
 
@@ -26,18 +27,41 @@ pub(super) enum What<M> {
     Done,
 }
 
+/// In the order in which they happen to one receiver.
+impl<M> Ord for Event<M> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl<M> PartialOrd for Event<M> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<M> PartialEq for Event<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl<M> Eq for Event<M> {}
+
 impl<M> Event<M> {
     /// The order in which one receiver's events happen.
-    pub(super) fn order(&self) -> (SimTime, PeerId, u32) {
+    pub(super) fn order(&self) -> (SimTime, PeerId, u64) {
         (self.time, self.sender, self.sequence)
     }
 }
 
-/// Whether the workers go on. `Stop` is the greater: one worker is enough to stop all.
+/// Whether the workers go on. The greater wins: one worker is enough to stop all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     Go,
     Stop,
+    /// A worker is no more.
+    Failed,
 }
 
 /// What one worker hands another between two windows.
@@ -53,12 +77,14 @@ pub(super) struct Batch<M> {
 pub(super) struct Queue<M> {
     windows: BTreeMap<u64, Vec<Event<M>>>,
     spare: Vec<Vec<Event<M>>>,
+    kept: usize,
     length: SimTime,
 }
 
 impl<M> Queue<M> {
-    pub(super) fn new(length: SimTime) -> Self {
-        Self { windows: BTreeMap::new(), spare: Vec::new(), length }
+    /// A queue of windows of this length that exchanges buffers with so many other workers.
+    pub(super) fn new(length: SimTime, others: usize) -> Self {
+        Self { windows: BTreeMap::new(), spare: Vec::new(), kept: 4 + 2 * others, length }
     }
 
     /// The window that an instant lies in.
@@ -89,9 +115,8 @@ impl<M> Queue<M> {
 
     /// Takes back a buffer.
     pub(super) fn recycle(&mut self, mut events: Vec<Event<M>>) {
-        const KEPT: usize = 8;
         events.clear();
-        if events.capacity() > 0 && self.spare.len() < KEPT {
+        if events.capacity() > 0 && self.spare.len() < self.kept {
             self.spare.push(events);
         }
     }

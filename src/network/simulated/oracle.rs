@@ -123,7 +123,7 @@ fn run_parallel<P: Peer>(workers: usize, topology: &Topology, links: &Links, pee
 /// again here from their description, not taken from the engine.
 fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    struct Key(SimTime, PeerId, PeerId, u32);
+    struct Key(SimTime, PeerId, PeerId, u64);
     enum Stage<M> {
         AtInterface(Released<M>),
         Received(Released<M>),
@@ -133,15 +133,15 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
         topology: &'w Topology,
         links: &'w Links,
         heap: BinaryHeap<Reverse<Key>>,
-        stages: std::collections::BTreeMap<(SimTime, PeerId, PeerId, u32), Stage<M>>,
+        stages: std::collections::BTreeMap<(SimTime, PeerId, PeerId, u64), Stage<M>>,
         busy: Vec<u64>,
         sending_until: Vec<u64>,
         receiving_until: Vec<u64>,
-        sent: Vec<u32>,
+        sent: Vec<u64>,
         in_order: std::collections::BTreeMap<(PeerId, PeerId), u64>,
     }
     impl<M> World<'_, M> {
-        fn put(&mut self, key: (SimTime, PeerId, PeerId, u32), stage: Stage<M>) {
+        fn put(&mut self, key: (SimTime, PeerId, PeerId, u64), stage: Stage<M>) {
             self.heap.push(Reverse(Key(key.0, key.1, key.2, key.3)));
             self.stages.insert(key, stage);
         }
@@ -191,6 +191,7 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
             self.now += SimTime::from_seconds(cost).0;
         }
         fn deposit(&mut self, _: Round, _: &[f64], _: f64, _: u64) {}
+        fn fail(&mut self, _: String) {}
     }
 
     let n = topology.peers();
@@ -387,9 +388,9 @@ fn lost_transmissions_cost_time_messages_and_bytes() {
     assert_eq!(times(&pair, &config, &[0]), [(expected, 1, 0)]);
     // Geometric: 1/(1 − p) transmissions a message on average, variance p/(1 − p)².
     let count = 20_000;
-    let mean = (0..count).map(|k| links.transmissions(PeerId(0), k)).sum::<u64>() as f64
-        / f64::from(count);
-    assert!((mean - 2.0).abs() < 4.0 * (2.0 / f64::from(count)).sqrt(), "{mean}");
+    let mean =
+        (0..count).map(|k| links.transmissions(PeerId(0), k)).sum::<u64>() as f64 / count as f64;
+    assert!((mean - 2.0).abs() < 4.0 * (2.0 / count as f64).sqrt(), "{mean}");
 }
 
 /// Waits for a message that never comes, or panics.
@@ -406,6 +407,76 @@ impl Peer for Broken {
     fn receive(&mut self, _: PeerId, _: Released<Ball>, _: &mut Context<'_, Ball>) {}
     fn waiting_for(&self) -> Vec<PeerId> {
         self.for_whom.clone()
+    }
+}
+
+/// Counts rounds alone; fails in one of them.
+struct Counter {
+    round: Round,
+    fails_in: u32,
+}
+
+impl Peer for Counter {
+    type Message = Ball;
+    fn start(&mut self, context: &mut Context<'_, Ball>) {
+        context.timer(SimTime(2_000_000));
+    }
+    fn receive(&mut self, _: PeerId, _: Released<Ball>, _: &mut Context<'_, Ball>) {}
+    fn timer(&mut self, context: &mut Context<'_, Ball>) {
+        self.round = self.round.next();
+        if self.round.0 == self.fails_in {
+            context.fail("tired".to_string());
+        }
+        context.deposit(self.round, &[0.0], 0.0);
+        if self.round.0 < 50 {
+            context.timer(SimTime(2_000_000));
+        }
+    }
+    fn waiting_for(&self) -> Vec<PeerId> {
+        Vec::new()
+    }
+}
+
+const ENGINES: [Engine; 3] =
+    [Engine::Simulated { workers: 1 }, Engine::Simulated { workers: 3 }, Engine::Threads];
+
+fn count(
+    engine: Engine,
+    fails_in: u32,
+    on_row: &mut dyn FnMut(Row<()>) -> Flow,
+) -> Result<Ending, NetworkError> {
+    let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
+    let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
+    let peers = (0..4).map(|_| Counter { round: Round(0), fails_in }).collect();
+    let schedule = Schedule { every: 1, last: Round(50) };
+    run(engine, &ring, &links, peers, (&Nothing, schedule), &AtomicBool::new(false), on_row)
+}
+
+#[test]
+fn a_stop_that_was_given_is_not_overruled_by_a_later_failure() {
+    for engine in ENGINES {
+        for _ in 0..20 {
+            let mut stop_at_five =
+                |row: Row<()>| if row.round.0 == 5 { Flow::Stop } else { Flow::Continue };
+            // Peers on threads that wait for nobody may fail before others reach the fifth round.
+            let ending = count(engine, 8, &mut stop_at_five);
+            assert!(ending == Ok(Ending::Stopped) || engine == Engine::Threads, "{engine:?}");
+        }
+        let error = count(engine, 8, &mut |_| Flow::Continue).unwrap_err();
+        assert!(error.to_string().ends_with("failed: tired"), "{engine:?}: {error}");
+    }
+}
+
+#[test]
+fn measuring_that_panics_ends_the_run() {
+    for engine in ENGINES {
+        let panics = std::panic::AssertUnwindSafe(|| {
+            count(engine, 0, &mut |row| {
+                assert!(row.round.0 < 3, "enough");
+                Flow::Continue
+            })
+        });
+        assert!(std::panic::catch_unwind(panics).is_err(), "{engine:?}");
     }
 }
 
@@ -426,9 +497,7 @@ fn stuck_and_failing_peers_end_the_run_by_name_on_both_engines() {
             .unwrap_err()
             .to_string()
     };
-    for engine in
-        [Engine::Simulated { workers: 1 }, Engine::Simulated { workers: 3 }, Engine::Threads]
-    {
+    for engine in ENGINES {
         assert_eq!(
             outcome(engine, false),
             "the peers are stuck: 0 waits for 1, 3; 1 waits for 0, 2",

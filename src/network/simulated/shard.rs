@@ -1,5 +1,8 @@
 //! One worker's peers, their desks, and the events that wait for them.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::event::{Event, Queue, What};
 use crate::network::context::{Context, Port};
 use crate::network::links::Links;
@@ -19,7 +22,7 @@ struct Desk {
     /// When its interface has received all that has arrived.
     down_free: SimTime,
     /// Messages and timers so far: the sequence number of the next.
-    sequence: u32,
+    sequence: u64,
     messages: u64,
     bytes: u64,
     seconds_per_sample: f64,
@@ -35,7 +38,7 @@ struct Mail<'a, M> {
     /// The earliest window among outgoing events.
     outgoing_next: Option<u64>,
     /// Events that the running peer made for itself within the current window.
-    own: Vec<Event<M>>,
+    own: BinaryHeap<Reverse<Event<M>>>,
     window: Option<u64>,
 }
 
@@ -60,17 +63,19 @@ impl<M> Mail<'_, M> {
     /// Events of the running peer for itself may fall into the window that is being run.
     fn post_to_self(&mut self, event: Event<M>) {
         if self.window.is_some_and(|window| self.queue.window(event.time) <= window) {
-            self.own.push(event);
+            self.own.push(Reverse(event));
         } else {
             self.queue.push(event);
         }
     }
 
     /// Takes the earliest own event if it comes before `limit`.
-    fn own_before(&mut self, limit: Option<(SimTime, PeerId, u32)>) -> Option<Event<M>> {
-        let (place, order) =
-            self.own.iter().map(Event::order).enumerate().min_by_key(|&(_, order)| order)?;
-        limit.is_none_or(|limit| order < limit).then(|| self.own.swap_remove(place))
+    fn own_before(&mut self, limit: Option<(SimTime, PeerId, u64)>) -> Option<Event<M>> {
+        let Reverse(first) = self.own.peek()?;
+        if limit.is_some_and(|limit| first.order() >= limit) {
+            return None;
+        }
+        self.own.pop().map(|Reverse(event)| event)
     }
 }
 
@@ -90,6 +95,7 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     order: Vec<u32>,
     starts: Vec<u32>,
     running: PeerId,
+    failure: Option<(PeerId, String)>,
 }
 
 impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
@@ -119,10 +125,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             mail: Mail {
                 worker,
                 bounds,
-                queue: Queue::new(links.window()),
+                queue: Queue::new(links.window(), bounds.len() - 2),
                 outgoing: bounds.iter().skip(1).map(|_| Vec::new()).collect(),
                 outgoing_next: None,
-                own: Vec::new(),
+                own: BinaryHeap::new(),
                 window: None,
             },
             gathering,
@@ -130,6 +136,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             order: Vec::new(),
             starts: Vec::new(),
             running: PeerId::new(first),
+            failure: None,
             peers,
         }
     }
@@ -137,6 +144,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// The peer that is, or was last, at work.
     pub(super) fn running(&self) -> PeerId {
         self.running
+    }
+
+    /// The first peer that said it cannot go on, with its reason.
+    pub(super) fn failure(&mut self) -> Option<(PeerId, String)> {
+        self.failure.take()
     }
 
     /// Starts every peer.
@@ -252,6 +264,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             links: self.links,
             mail: &mut self.mail,
             gathering: &mut self.gathering,
+            failure: &mut self.failure,
         };
         let mut context = Context::new(
             peer,
@@ -306,10 +319,11 @@ struct SimulatedPort<'s, 'a, M, R: Probe> {
     links: &'a Links,
     mail: &'s mut Mail<'a, M>,
     gathering: &'s mut Gathering<'a, R>,
+    failure: &'s mut Option<(PeerId, String)>,
 }
 
 impl<M, R: Probe> SimulatedPort<'_, '_, M, R> {
-    fn next_sequence(&mut self) -> u32 {
+    fn next_sequence(&mut self) -> u64 {
         let sequence = self.desk.sequence;
         self.desk.sequence += 1;
         sequence
@@ -359,6 +373,10 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
             sequence,
             what: What::Timer,
         });
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert((self.peer, reason));
     }
 
     fn spend(&mut self, sample_passes: f64) {
