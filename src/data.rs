@@ -68,7 +68,7 @@ pub use self::local::{LocalData, LocalView, Partitioned};
 pub use self::npy::NpyFiles;
 pub use self::partition::{Dirichlet, LabelShards, Partition, TwoGroups, WithRepetition};
 pub use self::prepare::{Outline, Prepared, outline, prepare};
-pub use self::preprocess::{Pca, Scaled, Step};
+pub use self::preprocess::{Divide, Pca, Scaled, Step};
 pub use self::source::Source;
 
 /// What the labels mean.

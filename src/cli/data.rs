@@ -143,8 +143,6 @@ fn percent(share: f64) -> String {
 }
 
 fn span(span: Span) -> String {
-    if span.least == span.greatest {
-        return figure(span.least);
-    }
-    format!("{} to {}, mean {}", figure(span.least), figure(span.greatest), figure(span.mean))
+    let [least, mean, greatest] = [span.least, span.mean, span.greatest].map(figure);
+    if least == greatest { least } else { format!("{least} to {greatest}, mean {mean}") }
 }

@@ -205,10 +205,13 @@ mod tests {
             "{idx: {images: a, labels: b, positive: [0, 3]}}",
             "{npy: {x: a, y: b, task: regression}}",
         ] {
-            let config = parse(&format!("source: {source}")).unwrap();
+            let mut config = parse(&format!("source: {source}")).unwrap();
             assert_eq!(config.check(Some(2)), [], "{source}");
+            assert!(config.source.is_file());
+            let files = source.matches(": a").count() + source.matches(": b").count();
+            assert_eq!(config.source.paths_mut().len(), files, "{source}");
         }
-        let steps = "[max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
+        let steps = "[divide: {by: 255}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
                      intercept, unit-sphere]";
         for partition in [
             "{dirichlet-sizes: {alpha: 0.5}}",

@@ -12,7 +12,8 @@ use super::numbered;
 use super::source::{Cells, Stored};
 
 /// Images and their labels in the idx format of MNIST, each plain or gzip-compressed. A feature is
-/// a pixel from 0 to 255 as it is in the file: scaling is a matter of preprocessing.
+/// a pixel from 0 to 255 as it is in the file: scaling is a matter of preprocessing, such as
+/// `divide: {by: 255}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdxFiles {

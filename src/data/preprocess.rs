@@ -14,12 +14,15 @@ use super::{DataError, numbered};
 
 /// A preprocessing step. Its statistics come from the training part alone, as it is dealt, and from
 /// the private rows of all peers: each run declares them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Step {
     /// Subtracts each feature's mean over the training part and divides by its (population)
     /// standard deviation. A constant feature is centred and left unscaled.
     Standardise,
+    /// Divides every feature by a number that is known beforehand, such as 255 for pixels. Needs no
+    /// statistic.
+    Divide(Divide),
     /// Divides each feature by its largest absolute value over the training part: `all` of them, or
     /// those of some `columns`. One that is always 0 stays.
     MaxScale(Scaled),
@@ -36,6 +39,14 @@ pub enum Step {
     /// `model.intercept`, which appends it behind the last step. Once, with neither `standardise`
     /// nor `pca` behind it, which would make it 0.
     Intercept,
+}
+
+/// Division by a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Divide {
+    /// The divisor, above 0 and finite.
+    pub by: f64,
 }
 
 /// Which features are scaled.
@@ -64,6 +75,7 @@ impl Step {
     fn name(&self) -> &'static str {
         match self {
             Self::Standardise => "standardise",
+            Self::Divide(_) => "divide",
             Self::MaxScale(_) => "max-scale",
             Self::UnitBall => "unit-ball",
             Self::UnitSphere => "unit-sphere",
@@ -91,6 +103,10 @@ impl Step {
                 Self::Pca(_) if intercept => {
                     problem("", "takes the intercept away: expected it before the intercept");
                 }
+                Self::Divide(Divide { by }) if !(*by > 0.0 && by.is_finite()) => {
+                    let message = format!("found {by}, expected a finite number above 0");
+                    problem(".divide.by", &message);
+                }
                 Self::Pca(Pca { dimension: 0 }) => {
                     problem(".pca.dimension", "found 0, expected at least 1");
                 }
@@ -115,7 +131,7 @@ impl Step {
             Self::Pca(Pca { dimension }) => {
                 format!("mean of each feature and {dimension} principal axes")
             }
-            Self::UnitSphere | Self::Intercept => return None,
+            Self::Divide(_) | Self::UnitSphere | Self::Intercept => return None,
         };
         Some(format!("{}: {statistic} over the training part", self.name()))
     }
@@ -154,8 +170,9 @@ impl Step {
             feature: features[column].clone(),
         };
         match self {
-            Self::Standardise | Self::MaxScale(_) | Self::UnitBall => {
+            Self::Standardise | Self::Divide(_) | Self::MaxScale(_) | Self::UnitBall => {
                 let scaling = match self {
+                    Self::Divide(Divide { by }) => Scaling::by_constant(train.view().ncols(), *by),
                     Self::Standardise => Scaling::standardise(train.view()),
                     Self::MaxScale(scaled) => {
                         Scaling::by_maximum(train.view(), &self.places(scaled, features)?)

@@ -96,7 +96,7 @@ fn mnist_has_51_features_on_the_unit_sphere() {
         ["pca: mean of each feature and 50 principal axes over the training part"]
     );
     // The components of the rows, back from the sphere: centred, uncorrelated, and by falling
-    // variance, of which the first two have 9.7 % and 7.1 % of all 3,428,502 (in pixels squared).
+    // variance, of which the first two have 9.7 % and 7.1 % of all 3,428,502/255².
     let x = prepared.train.everybody().x;
     let component = |c: usize| x.column(c).to_owned() / x.column(50);
     let (first, second) = (component(0), component(1));
@@ -104,6 +104,6 @@ fn mnist_has_51_features_on_the_unit_sphere() {
     let variance = |c: &ndarray::Array1<f64>| c.dot(c) / n;
     assert!((first.sum() / n).abs() < 1e-6, "{}", first.sum() / n);
     assert!((first.dot(&second) / n / variance(&first)).abs() < 1e-9);
-    let shares = [variance(&first), variance(&second)].map(|v| v / 3_428_502.0);
+    let shares = [variance(&first), variance(&second)].map(|v| v * 255.0_f64.powi(2) / 3_428_502.0);
     assert!((shares[0] - 0.0970).abs() < 5e-4 && (shares[1] - 0.0710).abs() < 5e-4, "{shares:?}");
 }

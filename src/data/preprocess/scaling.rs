@@ -57,6 +57,11 @@ impl Scaling {
         Self { centre, scale }
     }
 
+    /// Division of all columns by the same number.
+    pub(super) fn by_constant(columns: usize, divisor: f64) -> Self {
+        Self { centre: vec![0.0; columns], scale: vec![divisor; columns] }
+    }
+
     /// Division by the largest absolute value, for the columns listed.
     pub(super) fn by_maximum(train: ArrayView2<'_, f64>, columns: &[usize]) -> Self {
         let mut largest = vec![0.0_f64; train.ncols()];
@@ -70,8 +75,7 @@ impl Scaling {
     /// Division by the largest norm of a row.
     pub(super) fn unit_ball(train: ArrayView2<'_, f64>) -> Self {
         let largest = train.rows().into_iter().map(norm).fold(0.0, f64::max);
-        let d = train.ncols();
-        Self { centre: vec![0.0; d], scale: vec![if largest > 0.0 { largest } else { 1.0 }; d] }
+        Self::by_constant(train.ncols(), if largest > 0.0 { largest } else { 1.0 })
     }
 }
 

@@ -93,6 +93,15 @@ fn max_scale_in_closed_form() {
 }
 
 #[test]
+fn a_constant_divides_both_parts() {
+    let (mut train, mut test) = (array![[0.0, 255.0]], array![[51.0, 510.0]]);
+    let step = Step::Divide(Divide { by: 255.0 });
+    run(&step, &mut train, Some(&mut test)).unwrap();
+    assert_eq!((train, test), (array![[0.0, 1.0]], array![[0.2, 2.0]]));
+    assert_eq!(step.declaration(), None);
+}
+
+#[test]
 fn unit_sphere_in_closed_form() {
     let mut train = array![[3.0, 4.0], [0.0, 0.0], [-1e300, 0.0]];
     let mut test = array![[0.0, -1e-300]];
@@ -151,6 +160,7 @@ fn lists_of_steps_that_contradict_themselves() {
         Step::Standardise,
         Step::Pca(Pca { dimension: 3 }),
         Step::Intercept,
+        Step::Divide(Divide { by: 0.0 }),
     ];
     let listed: Vec<_> = Step::check(&steps).iter().map(|(f, m)| format!("{f}: {m}")).collect();
     assert_eq!(
@@ -161,6 +171,7 @@ fn lists_of_steps_that_contradict_themselves() {
             "4: makes the intercept 0: expected it before the intercept",
             "5: takes the intercept away: expected it before the intercept",
             "6: the intercept is there already, expected it once",
+            "7.divide.by: found 0, expected a finite number above 0",
         ]
     );
 }
