@@ -1,6 +1,7 @@
 //! The command line: arguments, progress and printing.
 
 mod check;
+mod data;
 mod exit;
 mod progress;
 mod run;
@@ -49,6 +50,9 @@ Examples:
   hushmesh check scenarios/quickstart.yaml
   hushmesh check scenarios/quickstart.yaml --set repeat=20 --json")]
     Check(CheckArguments),
+    /// Look at the data that a scenario's peers learn from.
+    #[command(subcommand)]
+    Data(data::DataCommand),
     /// Print the JSON Schema of scenario files, for editors.
     #[command(after_help = "\
 Example:
@@ -120,6 +124,7 @@ pub fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Data(command) => data::data(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),
     };
     match outcome {

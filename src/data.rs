@@ -31,10 +31,17 @@
 
 mod config;
 mod csv;
+mod description;
 mod error;
+mod file;
+mod frame;
+mod idx;
+mod labels;
+mod libsvm;
 mod linear_logistic;
 mod linear_regression;
 mod local;
+mod npy;
 mod partition;
 mod prepare;
 mod preprocess;
@@ -50,14 +57,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::config::{DataConfig, Samples};
-pub use self::csv::CsvFile;
-pub use self::error::{CsvProblem, DataError};
+pub use self::csv::{Categories, CsvFile, Missing};
+pub use self::description::{Description, Holding, Span};
+pub use self::error::{DataError, FileProblem};
+pub use self::idx::IdxFiles;
+pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
 pub use self::local::{LocalData, LocalView, Partitioned};
-pub use self::partition::Partition;
+pub use self::npy::NpyFiles;
+pub use self::partition::{Dirichlet, LabelShards, Partition, TwoGroups, WithRepetition};
 pub use self::prepare::{Outline, Prepared, outline, prepare};
-pub use self::preprocess::Step;
+pub use self::preprocess::{Divide, Pca, Scaled, Step};
 pub use self::source::Source;
 
 /// What the labels mean.
@@ -80,4 +91,9 @@ pub struct Table {
     pub y: Vec<f64>,
     /// One name per column of `x`.
     pub features: Vec<String>,
+}
+
+/// The names of features that have none of their own: x1, x2, …
+fn numbered(letter: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|i| format!("{letter}{i}")).collect()
 }

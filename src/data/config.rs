@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::split::Counts;
-use super::{Partition, Source, Step};
+use super::{Partition, Source, Step, Task};
 use crate::random::Streams;
 use crate::units::Seed;
 
@@ -14,7 +14,7 @@ use crate::units::Seed;
 pub enum Samples {
     /// All rows, held-out ones included.
     Total(u32),
-    /// Training rows per peer (with `partition: {ratio: …}` on average); the held-out rows come on
+    /// Training rows per peer (on average, where the partition is uneven); the held-out rows come on
     /// top.
     PerPeer(u32),
 }
@@ -80,11 +80,11 @@ impl DataConfig {
             problem("test_share", message);
         }
         match (&self.source, self.samples) {
-            (Source::Csv(_), Some(_)) => {
+            (source, Some(_)) if source.is_file() => {
                 let message = "a file has as many rows as it has: expected no samples";
                 problem("samples", message.to_string());
             }
-            (Source::Csv(_), None) => {}
+            (source, None) if source.is_file() => {}
             (_, None) => {
                 let message = "missing, expected {total: …} or {per-peer: …} for a drawn source";
                 problem("samples", message.to_string());
@@ -115,8 +115,21 @@ impl DataConfig {
         if peers == Some(0) {
             problem("partition", "there is no peer to deal rows to, expected one".to_string());
         }
+        if self.partition.looks_at_labels() && self.source.task() == Task::Regression {
+            let field = format!("partition.{}", self.partition.name());
+            let message = "labels of a regression are numbers: expected a partition without labels";
+            problem(&field, message.to_string());
+        }
+        problems.extend(Step::check(&self.preprocess).into_iter().map(within("preprocess")));
         problems.extend(self.partition.check(peers).into_iter().map(within("partition")));
         problems
+    }
+
+    /// Where a preprocessing step appends the intercept, as a field path relative to the section:
+    /// then `model.intercept` must not.
+    pub fn intercept_step(&self) -> Option<String> {
+        let place = self.preprocess.iter().position(|step| *step == Step::Intercept);
+        place.map(|place| format!("preprocess.{place}"))
     }
 
     /// How many rows are trained on and held out; `rows` is the number in the file, for a source
@@ -136,7 +149,7 @@ impl DataConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{CsvFile, LinearLogistic, LinearRegression, Task};
+    use crate::data::{CsvFile, LinearLogistic, LinearRegression};
 
     fn parse(text: &str) -> Result<DataConfig, String> {
         let deserializer = serde_yaml::Deserializer::from_str(text);
@@ -179,14 +192,59 @@ mod tests {
     fn a_file_with_labels_that_look_like_numbers() {
         let config =
             parse("source: {csv: {path: a.csv, label: class, positive: 1}}\npartition: blocks");
-        let file = CsvFile {
-            path: "a.csv".into(),
-            label: "class".to_string(),
-            features: None,
-            positive: Some("1".to_string()),
-            task: Task::Classification,
-        };
+        let file = CsvFile { positive: Some("1".to_string()), ..CsvFile::new("a.csv", "class") };
         assert_eq!(config.unwrap().source, Source::Csv(file));
+    }
+
+    #[test]
+    fn every_source_step_and_partition_as_it_is_written() {
+        for source in [
+            "{csv: {path: a, label: y, categorical: {sex: found, work: {values: [u, v]}}, missing: \
+             drop-row, missing_tokens: [NA], delimiter: ;, header: false, columns: [sex, work, y]}}",
+            "{libsvm: {path: a.gz, dimension: 123, positive: 2}}",
+            "{idx: {images: a, labels: b, positive: [0, 3]}}",
+            "{npy: {x: a, y: b, task: regression}}",
+        ] {
+            let mut config = parse(&format!("source: {source}")).unwrap();
+            assert_eq!(config.check(Some(2)), [], "{source}");
+            assert!(config.source.is_file());
+            let files = source.matches(": a").count() + source.matches(": b").count();
+            assert_eq!(config.source.paths_mut().len(), files, "{source}");
+        }
+        let steps = "[divide: {by: 255}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
+                     intercept, unit-sphere]";
+        for partition in [
+            "{dirichlet-sizes: {alpha: 0.5}}",
+            "{two-groups: {unevenness: 4}}",
+            "{label-shards: {per_peer: 2}}",
+            "{dirichlet-labels: {alpha: 0.1}}",
+            "{with-repetition: {rows: 100}}",
+        ] {
+            let text = format!(
+                "source: twonorm\nsamples: {{total: 9}}\npreprocess: {steps}\npartition: {partition}"
+            );
+            let config = parse(&text).unwrap();
+            assert_eq!(config.check(Some(2)), [], "{text}");
+            let mut written = Vec::new();
+            let mut serializer = serde_yaml::Serializer::new(&mut written);
+            serde_yaml::with::singleton_map_recursive::serialize(&config, &mut serializer).unwrap();
+            assert_eq!(parse(str::from_utf8(&written).unwrap()).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn a_regression_has_no_labels_to_deal_by() {
+        let config = parse(
+            "source: {npy: {x: a, y: b, task: regression}}\npartition: {label-shards: {per_peer: 2}}",
+        );
+        assert_eq!(
+            config.unwrap().check(Some(2)),
+            [(
+                "partition.label-shards".to_string(),
+                "labels of a regression are numbers: expected a partition without labels"
+                    .to_string()
+            )]
+        );
     }
 
     #[test]

@@ -1,20 +1,26 @@
-//! Rows from a file of comma-separated values.
+//! Rows from a file of separated values.
+
+mod columns;
+mod layout;
+mod lines;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
-use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{CsvProblem, DataError};
-use super::{Table, Task};
+use self::columns::{Column, Columns};
+use self::lines::Lines;
+use super::Task;
+use super::error::DataError;
+use super::file::{MOST_COLUMNS, Problems, open, unreadable};
+use super::labels::{Labels, NO_POSITIVE};
+use super::source::Stored;
 
-/// A file of comma-separated values with a header, in UTF-8. Spaces around a field do not matter,
-/// nor do blank lines.
+/// A file of separated values in UTF-8, plain or gzip-compressed. Spaces around a field do not
+/// matter, nor do blank lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvFile {
@@ -23,7 +29,7 @@ pub struct CsvFile {
     /// Name of the label's column.
     pub label: String,
     /// Names of the feature columns, in the order of the model's coordinates; by default every
-    /// column but the label's. Each must be numeric.
+    /// column but the label's. Each must be numeric or listed under `categorical`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
     /// The label that becomes +1, as it is written in the file; every other becomes −1. Without it
@@ -34,318 +40,263 @@ pub struct CsvFile {
     /// finite number.
     #[serde(default)]
     pub task: Task,
+    /// Feature columns that hold one of a list of values. Each becomes as many features as it has
+    /// values, named `column=value`: 1 for the row's value, 0 for the others. Default none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub categorical: BTreeMap<String, Categories>,
+    /// What to do with a row in which a used column is missing. Default `error`.
+    #[serde(default)]
+    pub missing: Missing,
+    /// What is written where a value is missing. Default `["?", ""]`.
+    #[serde(default = "missing_tokens")]
+    pub missing_tokens: Vec<String>,
+    /// What stands between two fields: one ASCII character. Default `,`.
+    #[serde(default = "comma")]
+    pub delimiter: char,
+    /// Whether the first line names the columns. Default true.
+    #[serde(default = "yes")]
+    pub header: bool,
+    /// Names of all columns, in the file's order: for a file without a header only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
 }
 
-/// How many problems are listed before giving up.
-const MOST_PROBLEMS: usize = 10;
+/// The values that a categorical column may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Categories {
+    /// Those that the file's rows have, sorted; at most 10,000. The list is taken from private rows
+    /// and declared as such.
+    Found,
+    /// These, in this order; any other is an error. One that no row has is a feature that is always
+    /// 0.
+    Values(Vec<String>),
+}
+
+/// What to do with a row in which a used column is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Refuse the file. The default.
+    #[default]
+    Error,
+    /// Leave the row out.
+    DropRow,
+}
+
+fn missing_tokens() -> Vec<String> {
+    ["?", ""].map(String::from).to_vec()
+}
+
+fn comma() -> char {
+    ','
+}
+
+fn yes() -> bool {
+    true
+}
 
 impl CsvFile {
+    /// A comma-separated file with a header, the label in the column named `label`, and everything
+    /// else as it is by default.
+    pub fn new(path: impl Into<PathBuf>, label: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            label: label.into(),
+            features: None,
+            positive: None,
+            task: Task::Classification,
+            categorical: BTreeMap::new(),
+            missing: Missing::Error,
+            missing_tokens: missing_tokens(),
+            delimiter: comma(),
+            header: true,
+            columns: None,
+        }
+    }
+
     /// Every problem as (field, message), without looking at the file.
-    pub(super) fn check(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
+        let mut problem = |field: &str, message: String| problems.push((field.into(), message));
         if self.task == Task::Regression && self.positive.is_some() {
-            let message = "labels of a regression are numbers: expected no positive label";
-            problems.push(("positive", message.to_string()));
+            problem("positive", NO_POSITIVE.to_string());
         }
         let features = self.features.as_deref().unwrap_or_default();
         if self.features.is_some() && features.is_empty() {
-            problems.push(("features", "found an empty list, expected a column".to_string()));
+            problem("features", "found an empty list, expected a column".to_string());
         }
         for (i, name) in features.iter().enumerate() {
             if *name == self.label {
                 let message = format!("found the label's column {name:?}, expected only features");
-                problems.push(("features", message));
+                problem("features", message);
             } else if features[..i].contains(name) {
-                problems.push(("features", format!("found {name:?} twice, expected it once")));
+                problem("features", format!("found {name:?} twice, expected it once"));
             }
+        }
+        for (name, categories) in &self.categorical {
+            let field = format!("categorical.{name}");
+            if *name == self.label || (self.features.is_some() && !features.contains(name)) {
+                problem(&field, "no feature has this name, expected one".to_string());
+            }
+            let Categories::Values(values) = categories else { continue };
+            if values.is_empty() || values.len() > columns::MOST_VALUES {
+                let found = values.len();
+                let message =
+                    format!("found {found} values, expected 1 to {}", columns::MOST_VALUES);
+                problem(&format!("{field}.values"), message);
+            }
+            for (i, value) in values.iter().enumerate() {
+                let place = format!("{field}.values.{i}");
+                if values[..i].iter().any(|other| other.trim_ascii() == value.trim_ascii()) {
+                    problem(&place, format!("found {value:?} twice, expected it once"));
+                } else if self.is_missing(value.trim_ascii()) {
+                    let message = format!("found {value:?}, which missing_tokens says is missing");
+                    problem(&place, format!("{message}: expected a value"));
+                }
+            }
+        }
+        if !self.delimiter.is_ascii() || "\"\r\n\0".contains(self.delimiter) {
+            let message =
+                format!("found {:?}, expected an ASCII character such as ','", self.delimiter);
+            problem("delimiter", message);
+        }
+        match (self.header, &self.columns) {
+            (true, Some(_)) => {
+                let message = "the header names the columns: expected none, or header: false";
+                problem("columns", message.to_string());
+            }
+            (false, None) => {
+                let message = "missing, expected the names of all columns, or header: true";
+                problem("columns", message.to_string());
+            }
+            _ => {}
         }
         problems
     }
 
-    /// Reads the file.
-    pub(super) fn read(&self, base: &Path) -> Result<Table, DataError> {
+    /// Reads the file. No text of it is kept: a row becomes numbers as it goes by.
+    pub(super) fn read(&self, base: &Path) -> Result<Stored, DataError> {
         let path = base.join(&self.path);
-        let file = File::open(&path).map_err(|error| unreadable(&path, &error))?;
-        self.parse(&path, file)
+        self.parse(&path, open(&path)?)
     }
 
-    /// Counts the rows and feature columns of the file, without looking at the values.
+    /// Counts the rows and features of the file, and keeps nothing of it.
     pub(super) fn shape(&self, base: &Path) -> Result<(usize, usize), DataError> {
         let path = base.join(&self.path);
-        let file = File::open(&path).map_err(|error| unreadable(&path, &error))?;
-        let mut lines = Lines::new(file);
-        let layout = self.layout(&path, &mut lines)?;
-        let mut rows = 0;
-        while lines.advance().map_err(|error| unreadable(&path, &error))? {
-            rows += 1;
-        }
-        if rows == 0 {
-            return Err(no_rows(&path));
-        }
-        Ok((rows, layout.features.len()))
+        let (columns, rows) = self.scan(&path, open(&path)?, None)?;
+        Ok((rows, columns.width()))
     }
 
-    fn parse(&self, path: &Path, input: impl Read) -> Result<Table, DataError> {
-        let mut lines = Lines::new(input);
+    /// What the list of features tells about the file's rows.
+    pub(super) fn declarations(&self) -> Vec<String> {
+        let found = |(name, categories): (&String, &Categories)| {
+            (*categories == Categories::Found).then(|| {
+                format!("csv: the values of {name:?}, found in all rows, held-out ones included")
+            })
+        };
+        self.categorical.iter().filter_map(found).collect()
+    }
+
+    fn parse(&self, path: &Path, input: impl Read) -> Result<Stored, DataError> {
+        let mut y = Vec::new();
+        let (columns, _) = self.scan(path, input, Some(&mut y))?;
+        Ok(Stored { features: columns.names(), x: Box::new(columns), y })
+    }
+
+    /// Goes through the file; without `labels` nothing is kept but the values of categories.
+    fn scan(
+        &self,
+        path: &Path,
+        input: impl Read,
+        mut labels: Option<&mut Vec<f64>>,
+    ) -> Result<(Columns, usize), DataError> {
+        let mut lines = Lines::new(input, self.delimiter as u8);
         let layout = self.layout(path, &mut lines)?;
-        let mut labels = Labels::new(self);
-        let (mut x, mut y) = (Vec::new(), Vec::new());
-        let mut problems = Vec::new();
-        let mut rows = 0_usize;
-        while problems.len() < MOST_PROBLEMS
-            && lines.advance().map_err(|error| unreadable(path, &error))?
-        {
-            rows += 1;
-            if lines.record.len() != layout.fields {
-                let found = lines.record.len();
+        let column = |name: &String| Column::new(name, self.categorical.get(name));
+        let mut columns = Columns(layout.features.iter().map(|(_, name)| column(name)).collect());
+        let mut reading = Labels::texts(self.positive.as_deref(), self.task);
+        let mut problems = Problems::new(path);
+        let (mut kept, mut dropped) = (0_usize, 0_usize);
+        let mut row = Vec::with_capacity(layout.features.len());
+        while !problems.enough() && lines.advance().map_err(|error| unreadable(path, &error))? {
+            if lines.fields() != layout.fields {
+                let found = lines.fields();
                 let message =
                     format!("number of fields: found {found}, expected {}", layout.fields);
-                problems.push(CsvProblem { line: lines.line, column: None, message });
+                problems.add(lines.line, None, message);
                 continue;
             }
-            for &(column, ref name) in &layout.features {
-                match lines.field(column).and_then(number) {
-                    Ok(value) => x.push(value),
-                    Err(found) => problems.push(lines.unexpected(name, &found, "a finite number")),
-                }
-            }
-            let label = lines.field(layout.label).map_err(|found| (found, "text".to_string()));
-            match label.and_then(|text| labels.value(text)) {
-                Ok(value) => y.push(value),
-                Err((found, expected)) => {
-                    problems.push(lines.unexpected(&self.label, &found, &expected));
-                }
-            }
-        }
-        if rows == 0 {
-            return Err(no_rows(path));
-        }
-        if problems.is_empty() {
-            problems.extend(labels.missing(&self.label));
-        }
-        if !problems.is_empty() {
-            problems.truncate(MOST_PROBLEMS);
-            let gave_up = problems.len() == MOST_PROBLEMS;
-            return Err(DataError::Csv { path: path.to_path_buf(), problems, gave_up });
-        }
-        let features: Vec<String> = layout.features.into_iter().map(|(_, name)| name).collect();
-        let x = Array2::from_shape_vec((rows, features.len()), x)
-            .expect("a row without problems has one number per feature");
-        Ok(Table { x, y, features })
-    }
-
-    /// Finds the columns in the header.
-    fn layout<R: Read>(&self, path: &Path, lines: &mut Lines<R>) -> Result<Layout, DataError> {
-        let refuse = |line, messages: Vec<String>| {
-            let problem = |message| CsvProblem { line, column: None, message };
-            let problems = messages.into_iter().take(MOST_PROBLEMS).map(problem).collect();
-            DataError::Csv { path: path.to_path_buf(), problems, gave_up: false }
-        };
-        if !lines.advance().map_err(|error| unreadable(path, &error))? {
-            return Err(refuse(1, vec!["the file is empty, expected a header".to_string()]));
-        }
-        let header: Result<Vec<&str>, _> =
-            (0..lines.record.len()).map(|column| lines.field(column)).collect();
-        let header = header.map_err(|found| {
-            refuse(lines.line, vec![format!("found {found}, expected a header in UTF-8")])
-        })?;
-
-        let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (column, name) in header.iter().enumerate() {
-            places.entry(name).or_default().push(column);
-        }
-        let mut messages = Vec::new();
-        let mut find = |name: &str| match places.get(name).map(Vec::as_slice) {
-            Some(&[column]) => Some((column, name.to_string())),
-            Some(columns) => {
-                let times = columns.len();
-                messages.push(format!("column {name:?} is there {times} times, expected it once"));
-                None
-            }
-            None => {
-                messages.push(no_column(name, &header));
-                None
-            }
-        };
-        let label = find(&self.label);
-        let features: Vec<_> = match &self.features {
-            Some(names) => names.iter().filter_map(|name| find(name)).collect(),
-            None => (0..header.len())
-                .filter(|&column| header[column] != self.label)
-                .filter(|&column| places[header[column]][0] == column)
-                .filter_map(|column| find(header[column]))
-                .collect(),
-        };
-        if let Some((column, _)) = features.iter().find(|(_, name)| name.is_empty()) {
-            let column = column + 1;
-            messages
-                .push(format!("column {column} has no name, expected one or a list of features"));
-        }
-        if features.is_empty() && messages.is_empty() {
-            messages.push(format!("no column but {:?}, expected features", self.label));
-        }
-        match label {
-            Some((label, _)) if messages.is_empty() => {
-                Ok(Layout { label, features, fields: header.len() })
-            }
-            _ => Err(refuse(lines.line, messages)),
-        }
-    }
-}
-
-/// Which columns are used.
-struct Layout {
-    label: usize,
-    features: Vec<(usize, String)>,
-    fields: usize,
-}
-
-/// The records of a file with the lines on which they begin.
-struct Lines<R> {
-    reader: Reader<io::Chain<R, &'static [u8]>>,
-    record: ByteRecord,
-    line: u64,
-}
-
-impl<R: Read> Lines<R> {
-    fn new(input: R) -> Self {
-        // With a line feed as the only terminator (a carriage return is trimmed like a space), and
-        // one at the very end, the reader's line count after a record tells where it began, however
-        // many blank lines it skipped before.
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .terminator(Terminator::Any(b'\n'))
-            .from_reader(input.chain(&b"\n"[..]));
-        Self { reader, record: ByteRecord::new(), line: 1 }
-    }
-
-    /// Reads the next record that is not blank; false at the end.
-    fn advance(&mut self) -> io::Result<bool> {
-        loop {
-            let before = self.reader.position().line();
-            if !self.reader.read_byte_record(&mut self.record).map_err(io::Error::from)? {
-                return Ok(false);
-            }
-            let inside = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count();
-            // A quote that is never closed swallows the last line feed: hence the maximum.
-            let after = self.reader.position().line();
-            self.line = after.saturating_sub(1 + inside as u64).max(before);
-            if self.record.len() > 1
-                || self.record.iter().any(|field| !field.trim_ascii().is_empty())
+            if self.missing == Missing::DropRow
+                && layout.used().any(|field| lines.field(field).is_ok_and(|t| self.is_missing(t)))
             {
-                return Ok(true);
+                dropped += 1;
+                continue;
             }
-        }
-    }
-
-    /// The text of a field, or what is there instead.
-    fn field(&self, column: usize) -> Result<&str, String> {
-        let text = str::from_utf8(self.record[column].trim_ascii());
-        text.map_err(|_| "bytes that are not UTF-8".to_string())
-    }
-
-    fn unexpected(&self, column: &str, found: &str, expected: &str) -> CsvProblem {
-        let message = format!("found {found}, expected {expected}");
-        CsvProblem { line: self.line, column: Some(column.to_string()), message }
-    }
-}
-
-/// How labels are read.
-enum Labels<'a> {
-    /// One value against all others, and whether it came up.
-    Positive { value: &'a str, seen: bool },
-    /// 1 against −1 or 0: whichever came first.
-    Binary { negative: Option<f64> },
-    /// Any number.
-    Number,
-}
-
-impl<'a> Labels<'a> {
-    fn new(file: &'a CsvFile) -> Self {
-        match (&file.positive, file.task) {
-            (_, Task::Regression) => Self::Number,
-            (Some(value), Task::Classification) => {
-                Self::Positive { value: value.trim_ascii(), seen: false }
-            }
-            (None, Task::Classification) => Self::Binary { negative: None },
-        }
-    }
-
-    /// The label that `text` says, or what was found and what was expected.
-    fn value(&mut self, text: &str) -> Result<f64, (String, String)> {
-        match self {
-            Self::Positive { value, seen } => {
-                let positive = text == *value;
-                *seen |= positive;
-                Ok(if positive { 1.0 } else { -1.0 })
-            }
-            Self::Binary { negative } => match text.parse() {
-                Ok(1.0) => Ok(1.0),
-                Ok(value @ (-1.0 | 0.0)) if negative.is_none_or(|negative| negative == value) => {
-                    *negative = Some(value);
-                    Ok(-1.0)
+            row.clear();
+            for (&(field, ref name), column) in layout.features.iter().zip(&mut columns.0) {
+                let value = match lines.field(field) {
+                    Err(found) => Err(unexpected(&found, &column.expected(), false)),
+                    Ok(text) if self.is_missing(text) => {
+                        Err(unexpected(&format!("{text:?}"), &column.expected(), true))
+                    }
+                    Ok(text) => column
+                        .read(text)
+                        .map_err(|(found, expected)| unexpected(&found, &expected, false)),
+                };
+                match value {
+                    Ok(value) => row.push(value),
+                    Err(message) => problems.add(lines.line, Some(name), message),
                 }
-                _ => {
-                    let expected = match negative {
-                        None => "-1 or 1, or 0 or 1".to_string(),
-                        Some(negative) => format!("{negative} or 1 as before"),
-                    };
-                    Err((quoted(text), expected))
-                }
-            },
-            Self::Number => number(text).map_err(|found| (found, "a finite number".to_string())),
-        }
-    }
-
-    /// The positive label that no row has: most likely a slip of the pen.
-    fn missing(&self, column: &str) -> Option<CsvProblem> {
-        let Self::Positive { value, seen: false } = self else { return None };
-        let message = format!("found no row labelled {value:?}, expected the positive label");
-        Some(CsvProblem { line: 1, column: Some(column.to_string()), message })
-    }
-}
-
-fn number(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| quoted(text))
-}
-
-/// Text of a file in an error message: escaped, and short.
-fn quoted(text: &str) -> String {
-    const SHOWN: usize = 40;
-    match text.char_indices().nth(SHOWN) {
-        None => format!("{text:?}"),
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-    }
-}
-
-fn no_column(name: &str, header: &[&str]) -> String {
-    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
-    let nearest = header
-        .iter()
-        .map(|other| (likeness(other), *other))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    match nearest {
-        Some((_, nearest)) => format!("no column {name:?}: did you mean {}?", quoted(nearest)),
-        None => {
-            let mut names: Vec<_> = header.iter().take(8).map(|name| quoted(name)).collect();
-            if names.len() < header.len() {
-                names.push("…".to_string());
             }
-            format!("no column {name:?}: expected one of {}", names.join(", "))
+            let label = match lines.field(layout.label) {
+                Err(found) => Err(unexpected(&found, "text", false)),
+                Ok(text) if self.is_missing(text) => {
+                    Err(unexpected(&format!("{text:?}"), "a label", true))
+                }
+                Ok(text) => reading
+                    .read(text)
+                    .map_err(|(found, expected)| unexpected(&found, &expected, false)),
+            };
+            let label = label
+                .map_err(|message| problems.add(lines.line, Some(&self.label), message))
+                .unwrap_or(0.0);
+            kept += 1;
+            if let Some(y) = labels.as_mut().filter(|_| problems.is_empty()) {
+                y.push(label);
+                columns.push(&row);
+            }
         }
+        if problems.is_empty() && kept == 0 {
+            let message = match (dropped, self.header) {
+                (0, true) => "no rows after the header, expected at least one".to_string(),
+                (0, false) => "the file is empty, expected at least one row".to_string(),
+                _ => format!("each of {dropped} rows lacks a value, expected a complete one"),
+            };
+            problems.add(1, None, message);
+        } else if problems.is_empty() {
+            if let Some(message) = reading.unseen() {
+                problems.add(1, Some(&self.label), message);
+            }
+            if columns.width() > MOST_COLUMNS {
+                let message =
+                    format!("{} features, expected at most {MOST_COLUMNS}", columns.width());
+                problems.add(1, None, message);
+            }
+        }
+        problems.finish()?;
+        columns.sort();
+        Ok((columns, kept))
+    }
+
+    fn is_missing(&self, text: &str) -> bool {
+        self.missing_tokens.iter().any(|token| token.trim_ascii() == text)
     }
 }
 
-fn no_rows(path: &Path) -> DataError {
-    let message = "no rows after the header, expected at least one".to_string();
-    let problems = vec![CsvProblem { line: 1, column: None, message }];
-    DataError::Csv { path: path.to_path_buf(), problems, gave_up: false }
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> DataError {
-    DataError::Unreadable { path: path.to_path_buf(), reason: error.to_string() }
+fn unexpected(found: &str, expected: &str, missing: bool) -> String {
+    let hint = if missing { ", or `missing: drop-row`" } else { "" };
+    format!("found {found}, expected {expected}{hint}")
 }
 
 #[cfg(test)]

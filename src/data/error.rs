@@ -22,11 +22,11 @@ pub enum DataError {
     },
     /// A file whose contents are not a table, with its first problems in order.
     #[error("{}", located(.path, .problems, *.gave_up))]
-    Csv {
+    Malformed {
         /// The file.
         path: PathBuf,
         /// What is wrong in it.
-        problems: Vec<CsvProblem>,
+        problems: Vec<FileProblem>,
         /// Whether reading stopped there, so that there may be more.
         gave_up: bool,
     },
@@ -44,6 +44,14 @@ pub enum DataError {
         /// Columns asked for.
         columns: usize,
     },
+    /// A preprocessing step that does not fit the rows.
+    #[error("{step}: {message}")]
+    Step {
+        /// The step, as it is written in a scenario.
+        step: &'static str,
+        /// What was found and what was expected.
+        message: String,
+    },
     /// Numbers so extreme that a preprocessing step leaves the range of finite ones.
     #[error("{step}: feature {feature:?} leaves the range of finite numbers: rescale it first")]
     Overflow {
@@ -56,22 +64,56 @@ pub enum DataError {
 
 /// One thing that is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CsvProblem {
-    /// The line on which the row begins; the first of the file is 1.
-    pub line: u64,
+pub struct FileProblem {
+    /// The line on which the row begins, in a text file; the first of the file is 1.
+    pub line: Option<u64>,
     /// The column, where only one is wrong.
     pub column: Option<String>,
     /// What was found and what was expected.
     pub message: String,
 }
 
-impl fmt::Display for CsvProblem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        if let Some(column) = &self.column {
-            write!(f, ", column {column:?}")?;
+        let line = self.line.map(|line| format!("line {line}"));
+        let column = self.column.as_ref().map(|column| format!("column {column:?}"));
+        let place: Vec<_> = line.into_iter().chain(column).collect();
+        if !place.is_empty() {
+            write!(f, "{}: ", place.join(", "))?;
         }
-        write!(f, ": {}", self.message)
+        f.write_str(&self.message)
+    }
+}
+
+/// Text of a file in an error message: escaped, and short.
+pub(super) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 40;
+    match text.char_indices().nth(SHOWN) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
+}
+
+/// The first few of a list, quoted.
+pub(super) fn some_of(names: &[impl AsRef<str>]) -> String {
+    let mut listed: Vec<_> = names.iter().take(8).map(|name| quoted(name.as_ref())).collect();
+    if listed.len() < names.len() {
+        listed.push("…".to_string());
+    }
+    listed.join(", ")
+}
+
+/// What to say about a column that is not there: the nearest name, or which there are.
+pub(super) fn no_column(name: &str, header: &[impl AsRef<str>]) -> String {
+    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    let nearest = header
+        .iter()
+        .map(|other| (likeness(other.as_ref()), other.as_ref()))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    match nearest {
+        Some((_, nearest)) => format!("no column {name:?}: did you mean {}?", quoted(nearest)),
+        None => format!("no column {name:?}: expected one of {}", some_of(header)),
     }
 }
 
@@ -81,9 +123,13 @@ fn listed(problems: &[(String, String)]) -> String {
     lines.join("\n")
 }
 
-fn located(path: &std::path::Path, problems: &[CsvProblem], gave_up: bool) -> String {
-    let mut lines: Vec<_> =
-        problems.iter().map(|problem| format!("{}, {problem}", path.display())).collect();
+fn located_one(path: &std::path::Path, problem: &FileProblem) -> String {
+    let has_place = problem.line.is_some() || problem.column.is_some();
+    format!("{}{} {problem}", path.display(), if has_place { "," } else { ":" })
+}
+
+fn located(path: &std::path::Path, problems: &[FileProblem], gave_up: bool) -> String {
+    let mut lines: Vec<_> = problems.iter().map(|problem| located_one(path, problem)).collect();
     if gave_up {
         lines.push(format!("gave up after {} problems", problems.len()));
     }

@@ -19,7 +19,7 @@ pub struct LinearLogistic {
 }
 
 impl LinearLogistic {
-    pub(super) fn check(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn check(&self) -> Vec<(String, String)> {
         sphere::check(self.dimension, self.norm)
     }
 

@@ -24,15 +24,15 @@ pub struct LinearRegression {
 }
 
 impl LinearRegression {
-    pub(super) fn check(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn check(&self) -> Vec<(String, String)> {
         let mut problems = sphere::check(self.dimension, self.norm);
         if !(0.0..f64::INFINITY).contains(&self.noise) {
             let message = format!("found {}, expected a finite number from 0", self.noise);
-            problems.push(("noise", message));
+            problems.push(("noise".to_string(), message));
         }
         if !(self.bound > 0.0 && self.bound.is_finite()) {
             let message = format!("found {}, expected a finite number above 0", self.bound);
-            problems.push(("bound", message));
+            problems.push(("bound".to_string(), message));
         }
         problems
     }

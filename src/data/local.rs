@@ -53,6 +53,11 @@ impl Partitioned {
         LocalView { x: self.x.slice_axis(Axis(0), Slice::from(range.clone())), y: &self.y[range] }
     }
 
+    /// The rows of all peers, in peer order.
+    pub fn everybody(&self) -> LocalView<'_> {
+        LocalView { x: self.x.view(), y: &self.y }
+    }
+
     fn range(&self, peer: PeerId) -> Range<usize> {
         self.offsets[peer.index()]..self.offsets[peer.index() + 1]
     }
@@ -69,7 +74,7 @@ impl fmt::Debug for Partitioned {
     }
 }
 
-/// The rows of one peer, borrowed.
+/// Rows of one or all peers, borrowed.
 #[derive(Clone, Copy)]
 pub struct LocalView<'a> {
     /// One row per sample.

@@ -1,10 +1,12 @@
 //! Who gets which training rows.
 
-use rand::seq::SliceRandom;
+mod deal;
+mod dirichlet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::random::{Purpose, Streams};
+pub(super) use self::deal::offsets;
 
 /// How training rows are dealt to peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,182 +23,134 @@ pub enum Partition {
     /// Blocks of the source's order, unshuffled, as even as can be: for files that are sorted by
     /// owner.
     Blocks,
+    /// Shuffled, then dealt in parts whose shares of all rows are drawn from a symmetric Dirichlet
+    /// law: the smaller alpha, the more uneven. A peer may get no rows.
+    DirichletSizes(Dirichlet),
+    /// Shuffled, then dealt so that each of the first half of the peers (rounded up) has u times as
+    /// many rows as each of the others, up to fractions of a row.
+    TwoGroups(TwoGroups),
+    /// Sorted by label, cut into s shards per peer whose sizes differ by at most one, and s shards
+    /// drawn for each peer (McMahan et al. 2017): few labels per peer. Labels are −1 and +1, as the
+    /// model sees them. For classification only.
+    LabelShards(LabelShards),
+    /// The rows of each label are dealt in shares drawn from a symmetric Dirichlet law over the
+    /// peers, independently of the other label (Yurochkin et al. 2019): the smaller alpha, the more
+    /// one-sided a peer's labels and the more uneven the sizes. A peer may get no rows. For
+    /// classification only.
+    DirichletLabels(Dirichlet),
+    /// Every peer draws rows from the whole training part with replacement: rows repeat, within a
+    /// peer and among peers, and some stay unused.
+    WithRepetition(WithRepetition),
+}
+
+/// A symmetric Dirichlet law over the peers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dirichlet {
+    /// The concentration, 0.001 to 1,000,000: near 0 one peer gets all, large ones deal evenly.
+    pub alpha: f64,
+}
+
+/// Two groups of peers with different numbers of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoGroups {
+    /// u = n_max/n_min, how many times as many rows a peer of the first group has; 1 to 1e9.
+    pub unevenness: f64,
+}
+
+/// Shards of rows sorted by label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabelShards {
+    /// How many shards each peer gets, 1 to 10,000 (and 100 million for all peers together).
+    pub per_peer: u32,
+}
+
+/// Draws with replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WithRepetition {
+    /// How many rows each peer draws, at least 1.
+    pub rows: u32,
 }
 
 /// The heaviest weight: sums and products with numbers of rows stay finite.
 const HEAVIEST: f64 = 1e9;
 
+/// The most shards of all peers together: the deck has to fit in memory.
+const MOST_SHARDS: usize = 100_000_000;
+
 impl Partition {
+    /// Whether rows are dealt by their labels, so that these must be classes.
+    pub(super) fn looks_at_labels(&self) -> bool {
+        matches!(self, Self::LabelShards(_) | Self::DirichletLabels(_))
+    }
+
+    /// The partition, as it is written in a scenario.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::Ratio(_) => "ratio",
+            Self::Blocks => "blocks",
+            Self::DirichletSizes(_) => "dirichlet-sizes",
+            Self::TwoGroups(_) => "two-groups",
+            Self::LabelShards(_) => "label-shards",
+            Self::DirichletLabels(_) => "dirichlet-labels",
+            Self::WithRepetition(_) => "with-repetition",
+        }
+    }
+
     /// Every problem as (field path relative to the partition, message).
     pub(super) fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
-        let Self::Ratio(weights) = self else { return Vec::new() };
-        let mut problems = Vec::new();
-        for (i, weight) in weights.iter().enumerate() {
-            if !(0.0..=HEAVIEST).contains(weight) {
-                let message = format!("found {weight}, expected a weight from 0 to 1e9");
-                problems.push((format!("ratio.{i}"), message));
+        let (field, found, in_range, expected) = match self {
+            Self::Even | Self::Blocks => return Vec::new(),
+            Self::Ratio(weights) => return check_weights(weights, peers),
+            Self::DirichletSizes(Dirichlet { alpha })
+            | Self::DirichletLabels(Dirichlet { alpha }) => {
+                ("alpha", *alpha, (1e-3..=1e6).contains(alpha), "0.001 to 1000000".to_string())
             }
-        }
-        if let Some(peers) = peers.filter(|&peers| peers != weights.len()) {
-            let message = format!(
-                "number of weights: found {}, expected {peers}, one for each peer",
-                weights.len()
-            );
-            problems.push(("ratio".to_string(), message));
-        }
-        if weights.iter().all(|&weight| weight == 0.0) {
-            let message = "found no weight above 0, expected at least one".to_string();
-            problems.push(("ratio".to_string(), message));
-        }
-        problems
-    }
-
-    /// How many of `rows` rows each of `peers` peers gets.
-    pub(super) fn sizes(&self, rows: usize, peers: usize) -> Vec<usize> {
-        match self {
-            Self::Even | Self::Blocks => {
-                (0..peers).map(|i| rows / peers + usize::from(i < rows % peers)).collect()
+            Self::TwoGroups(TwoGroups { unevenness: u }) => {
+                ("unevenness", *u, (1.0..=HEAVIEST).contains(u), "1 to 1e9".to_string())
             }
-            Self::Ratio(weights) => largest_remainders(rows, weights),
-        }
-    }
-
-    /// Puts training rows, which come in the source's order, into peer order.
-    pub(super) fn deal(&self, rows: &mut [u32], streams: &Streams) {
-        match self {
-            Self::Even | Self::Ratio(_) => rows.shuffle(&mut streams.single(Purpose::Partition)),
-            Self::Blocks => {}
-        }
+            Self::LabelShards(LabelShards { per_peer }) => {
+                let most = (MOST_SHARDS / peers.unwrap_or(1).max(1)).clamp(1, 10_000);
+                let in_range = (1..=most).contains(&(*per_peer as usize));
+                ("per_peer", f64::from(*per_peer), in_range, format!("1 to {most}"))
+            }
+            Self::WithRepetition(WithRepetition { rows }) => {
+                let most = u32::MAX as usize / peers.unwrap_or(1).max(1);
+                let in_range = (1..=most).contains(&(*rows as usize));
+                ("rows", f64::from(*rows), in_range, format!("1 to {most}"))
+            }
+        };
+        let path = format!("{}.{field}", self.name());
+        let problem = || (path, format!("found {found}, expected {expected}"));
+        (!in_range).then(problem).into_iter().collect()
     }
 }
 
-/// Hamilton's method: every weight w gets ⌊rows·w/Σw⌋, and what is left goes to the largest
-/// remainders.
-///
-/// The remainder of a floating-point division is exact, so whole-number weights are dealt exactly.
-fn largest_remainders(rows: usize, weights: &[f64]) -> Vec<usize> {
-    let sum: f64 = weights.iter().sum();
-    let remainder = |weight: f64| (rows as f64 * weight) % sum;
-    let quota = |&weight: &f64| ((rows as f64 * weight - remainder(weight)) / sum).round() as usize;
-    let mut sizes: Vec<usize> = weights.iter().map(quota).collect();
-    let left = rows - sizes.iter().sum::<usize>();
-    let mut owed: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
-    owed.sort_by(|&i, &j| remainder(weights[j]).total_cmp(&remainder(weights[i])));
-    for &i in &owed[..left] {
-        sizes[i] += 1;
+fn check_weights(weights: &[f64], peers: Option<usize>) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    for (i, weight) in weights.iter().enumerate() {
+        if !(0.0..=HEAVIEST).contains(weight) {
+            let message = format!("found {weight}, expected a weight from 0 to 1e9");
+            problems.push((format!("ratio.{i}"), message));
+        }
     }
-    sizes
-}
-
-/// Where each peer's rows begin, and behind the last one where they end.
-pub(super) fn offsets(sizes: &[usize]) -> Vec<usize> {
-    let mut offsets = vec![0];
-    offsets.extend(sizes.iter().scan(0, |end, size| {
-        *end += size;
-        Some(*end)
-    }));
-    offsets
+    if let Some(peers) = peers.filter(|&peers| peers != weights.len()) {
+        let message = format!(
+            "number of weights: found {}, expected {peers}, one for each peer",
+            weights.len()
+        );
+        problems.push(("ratio".to_string(), message));
+    }
+    if weights.iter().all(|&weight| weight == 0.0) {
+        let message = "found no weight above 0, expected at least one".to_string();
+        problems.push(("ratio".to_string(), message));
+    }
+    problems
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::units::Seed;
-
-    fn ratio(weights: &[f64]) -> Partition {
-        Partition::Ratio(weights.to_vec())
-    }
-
-    #[test]
-    fn sizes_in_closed_form() {
-        assert_eq!(Partition::Even.sizes(10, 4), [3, 3, 2, 2]);
-        assert_eq!(Partition::Blocks.sizes(2, 3), [1, 1, 0]);
-        assert_eq!(ratio(&[1.0, 2.0, 7.0]).sizes(10, 3), [1, 2, 7]);
-        assert_eq!(ratio(&[0.1, 0.2, 0.7]).sizes(10, 3), [1, 2, 7]);
-        assert_eq!(ratio(&[0.0, 1.0, 0.0]).sizes(10, 3), [0, 10, 0]);
-        // Quotas 3.4, 3.4, 0.2: one row is left, and of the two that are owed the lower gets it.
-        assert_eq!(ratio(&[17.0, 17.0, 1.0]).sizes(7, 3), [4, 3, 0]);
-        // Quotas 0.5, 1.5, 3: a tie between different weights.
-        assert_eq!(ratio(&[1.0, 3.0, 6.0]).sizes(5, 3), [1, 1, 3]);
-        assert_eq!(offsets(&[3, 0, 2]), [0, 3, 3, 5]);
-    }
-
-    #[test]
-    fn impossible_ratios_are_named() {
-        let problems = ratio(&[1.0, -1.0, f64::NAN]).check(Some(2));
-        let listed: Vec<_> = problems.iter().map(|(f, m)| format!("{f}: {m}")).collect();
-        assert_eq!(
-            listed,
-            [
-                "ratio.1: found -1, expected a weight from 0 to 1e9",
-                "ratio.2: found NaN, expected a weight from 0 to 1e9",
-                "ratio: number of weights: found 3, expected 2, one for each peer",
-            ]
-        );
-        assert_eq!(ratio(&[0.0]).check(Some(1)).len(), 1);
-        assert_eq!(ratio(&[]).check(None).len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn every_row_is_dealt_once(rows in 0_u32..300, peers in 1_usize..40, seed: u64, blocks: bool) {
-            let partition = if blocks { Partition::Blocks } else { Partition::Even };
-            let sizes = partition.sizes(rows as usize, peers);
-            prop_assert_eq!(sizes.len(), peers);
-            prop_assert_eq!(sizes.iter().sum::<usize>(), rows as usize);
-            prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
-
-            let mut order: Vec<u32> = (0..rows).collect();
-            partition.deal(&mut order, &Streams::new(Seed(seed), 0));
-            prop_assert!(!blocks || order.is_sorted());
-            order.sort_unstable();
-            prop_assert!(order.into_iter().eq(0..rows));
-        }
-
-        /// Every size is its quota rounded down or up, checked in whole numbers.
-        #[test]
-        fn whole_weights_are_dealt_exactly(
-            rows in 0_usize..4_000_000_000,
-            weights in prop::collection::vec(0_u32..1_000, 1..60),
-        ) {
-            let sum: u128 = weights.iter().map(|&w| u128::from(w)).sum();
-            prop_assume!(sum > 0);
-            let partition = ratio(&weights.iter().map(|&w| f64::from(w)).collect::<Vec<_>>());
-            let sizes = partition.sizes(rows, weights.len());
-            prop_assert_eq!(sizes.iter().sum::<usize>(), rows);
-            let rest = |w: u32| rows as u128 * u128::from(w) % sum;
-            let mut last_up = None;
-            let mut first_down = None;
-            for (i, (&w, &size)) in weights.iter().zip(&sizes).enumerate() {
-                let floor = rows as u128 * u128::from(w) / sum;
-                let key = (rest(w), std::cmp::Reverse(i));
-                if size as u128 == floor {
-                    first_down = first_down.max(Some(key));
-                } else {
-                    prop_assert_eq!(size as u128, floor + 1);
-                    last_up = Some(last_up.map_or(key, |up: (u128, _)| up.min(key)));
-                }
-            }
-            // Nobody who was rounded down had a better claim than anybody who was rounded up.
-            if let (Some(up), Some(down)) = (last_up, first_down) {
-                prop_assert!(up > down);
-            }
-        }
-
-        #[test]
-        fn any_weights_deal_every_row(
-            rows in 0_usize..4_000_000_000,
-            weights in prop::collection::vec(
-                prop_oneof![Just(0.0), 0.0..1e9, 0.0..1.0, Just(1e-320), Just(1e9)], 1..60),
-        ) {
-            prop_assume!(weights.iter().any(|&w| w > 0.0));
-            let sizes = ratio(&weights).sizes(rows, weights.len());
-            prop_assert_eq!(sizes.iter().sum::<usize>(), rows);
-            for (&weight, &size) in weights.iter().zip(&sizes) {
-                prop_assert!(weight > 0.0 || size == 0);
-            }
-        }
-    }
-}
+mod tests;

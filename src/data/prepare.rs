@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayViewMut2, Axis, Slice};
-
+use super::frame::Frame;
 use super::source::Rows;
 use super::split::{Counts, split};
-use super::{DataConfig, DataError, Partitioned, Table, Task, partition};
+use super::{DataConfig, DataError, Partitioned, Step, Table, Task, partition};
 use crate::random::Streams;
 
 /// Data that is ready for a run.
@@ -22,6 +21,9 @@ pub struct Prepared {
     /// The true parameter, where the source has one and no preprocessing step changed the space it
     /// lives in; its coordinate for the intercept is 0.
     pub truth: Option<Vec<f64>>,
+    /// How many times the most repeated training row was dealt: 1, or more where the partition draws
+    /// with repetition. One row of the source then counts that often in the releases of its holders.
+    pub multiplicity: usize,
     /// Each statistic that private data went into, outside of any mechanism.
     pub declarations: Vec<String>,
     /// The names of the columns.
@@ -31,30 +33,28 @@ pub struct Prepared {
 /// What a section amounts to, known before any row is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Rows that are dealt to peers.
+    /// Rows that are dealt to peers, repeated ones counted each time.
     pub train_rows: usize,
     /// Rows that are held out.
     pub test_rows: usize,
     /// Number of columns, the intercept's included.
     pub dimension: usize,
-    /// Rows of the peer that has fewest.
+    /// Rows of the peer that has fewest; where sizes are drawn, the fewest that it can have.
     pub min_rows: usize,
-    /// Rows of the peer that has most.
+    /// Rows of the peer that has most; where sizes are drawn, the most that it can have.
     pub max_rows: usize,
 }
 
-/// The name of the intercept's column.
-const INTERCEPT: &str = "intercept";
-
 /// Makes the data of a run: draws or reads rows, sets some aside, deals the others to `peers` peers,
-/// preprocesses both parts, and appends the intercept's constant 1 as the last column.
+/// preprocesses both parts, and with `intercept` appends the constant 1 as the last column.
 ///
 /// `base` is the folder that paths are relative to, `streams` what
 /// [`DataConfig::streams`] gives for the repeat. The same arguments give the same bits.
 ///
 /// # Errors
 /// Everything that [`DataConfig::check`] lists; a file that cannot be read or is no table; no row
-/// left to train on; more rows than fit in memory; numbers too extreme to preprocess.
+/// left to train on; more rows than fit in memory; steps that do not fit the features; numbers too
+/// extreme to preprocess.
 pub fn prepare(
     config: &DataConfig,
     peers: usize,
@@ -62,74 +62,85 @@ pub fn prepare(
     streams: &Streams,
     base: &Path,
 ) -> Result<Prepared, DataError> {
-    require_valid(config, peers)?;
+    require_valid(config, peers, intercept)?;
     let source = config.source.open(streams, base)?;
     let mut features = source.features();
-    let d = features.len();
-    if intercept {
-        features.push(INTERCEPT.to_string());
-    }
-    let width = features.len();
-    let counts = require_training_rows(config, peers, source.len(), width)?;
+    let steps = steps(config, intercept);
+    let (_, room) = widths(&steps, features.len())?;
+    let counts = require_training_rows(config, peers, source.len(), room)?;
     // Before the permutations are made: what cannot be held should fail at once.
-    let (train_cells, test_cells) = (cells(counts.train, width)?, cells(counts.test, width)?);
+    let mut train = Frame::new(config.partition.dealt(counts.train, peers), room)?;
+    let mut test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
 
-    let mut rows = split(counts, streams);
-    config.partition.deal(&mut rows.train, streams);
-    let offsets = partition::offsets(&config.partition.sizes(counts.train, peers));
-    let (mut x, y) = gather(&source, &rows.train, d, width, train_cells);
-    let mut test = (counts.test > 0).then(|| {
-        let (x, y) = gather(&source, &rows.test, d, width, test_cells);
-        Table { x, y, features: features.clone() }
-    });
-    let truth = source.truth().filter(|_| config.preprocess.is_empty()).map(|truth| {
-        let mut truth = truth.to_vec();
-        truth.resize(width, 0.0);
-        truth
-    });
+    let rows = split(counts, streams);
+    let labels = |rows: &[u32]| source.labels(rows);
+    let dealt = config.partition.deal(rows.train, peers, labels, streams);
+    let y = gather(&source, &dealt.order, features.len(), &mut train);
+    let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
+    let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
+    let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
     drop(source);
-    for step in &config.preprocess {
-        let test = test.as_mut().map(|table| without_intercept(&mut table.x, d));
-        step.run(without_intercept(&mut x, d), test, &features)?;
+    for step in &steps {
+        step.run(&mut train, test.as_mut(), &mut features)?;
     }
+    let statistics = config.preprocess.iter().filter_map(Step::declaration);
     Ok(Prepared {
-        train: Arc::new(Partitioned::new(x, y, offsets)),
-        test,
+        multiplicity: dealt.multiplicity(),
+        train: Arc::new(Partitioned::new(train.into_matrix(), y, partition::offsets(&dealt.sizes))),
+        test: test.zip(test_y).map(|(test, y)| {
+            let features = features.clone();
+            Table { x: test.into_matrix(), y, features }
+        }),
         task: config.source.task(),
-        truth,
-        declarations: config.preprocess.iter().map(|step| step.declaration()).collect(),
+        truth: truth.map(|mut truth| {
+            truth.resize(features.len(), 0.0);
+            truth
+        }),
+        declarations: config.source.declarations().into_iter().chain(statistics).collect(),
         features,
     })
 }
 
-/// Says how many rows and columns [`prepare`] would make, without making them. Of a file it reads
-/// the header and counts the rows.
+/// Says how many rows and columns [`prepare`] would make, without making them. A file is gone
+/// through, so that what is wrong in it shows.
 ///
 /// # Errors
-/// Everything that [`DataConfig::check`] lists; a file that cannot be read or lacks a column; no
-/// row left to train on.
+/// Everything that [`DataConfig::check`] lists; a file that cannot be read or is no table; steps that
+/// do not fit the features; no row left to train on.
 pub fn outline(
     config: &DataConfig,
     peers: usize,
     intercept: bool,
     base: &Path,
 ) -> Result<Outline, DataError> {
-    require_valid(config, peers)?;
+    require_valid(config, peers, intercept)?;
     let (rows, d) = config.source.shape(base)?;
-    let dimension = d + usize::from(intercept);
-    let counts = require_training_rows(config, peers, rows, dimension)?;
-    let sizes = config.partition.sizes(counts.train, peers);
-    Ok(Outline {
-        train_rows: counts.train,
-        test_rows: counts.test,
-        dimension,
-        min_rows: sizes.iter().copied().min().unwrap_or(0),
-        max_rows: sizes.iter().copied().max().unwrap_or(0),
+    let (dimension, room) = widths(&steps(config, intercept), d)?;
+    let counts = require_training_rows(config, peers, rows, room)?;
+    let (min_rows, max_rows) = config.partition.span(counts.train, peers);
+    let train_rows = config.partition.dealt(counts.train, peers);
+    Ok(Outline { train_rows, test_rows: counts.test, dimension, min_rows, max_rows })
+}
+
+/// The steps of a section, and behind them the model's own intercept.
+fn steps(config: &DataConfig, intercept: bool) -> Vec<&Step> {
+    config.preprocess.iter().chain(intercept.then_some(&Step::Intercept)).collect()
+}
+
+/// How many features there are in the end, and the most that there are on the way.
+fn widths(steps: &[&Step], features: usize) -> Result<(usize, usize), DataError> {
+    steps.iter().try_fold((features, features), |(width, most), step| {
+        let width = step.width(width)?;
+        Ok((width, most.max(width)))
     })
 }
 
-fn require_valid(config: &DataConfig, peers: usize) -> Result<(), DataError> {
-    let problems = config.check(Some(peers));
+fn require_valid(config: &DataConfig, peers: usize, intercept: bool) -> Result<(), DataError> {
+    let mut problems = config.check(Some(peers));
+    if let Some(place) = config.intercept_step().filter(|_| intercept) {
+        let message = "model.intercept appends one already, expected only one of them";
+        problems.push((place, message.to_string()));
+    }
     if problems.is_empty() { Ok(()) } else { Err(DataError::Config(problems)) }
 }
 
@@ -150,34 +161,19 @@ fn require_training_rows(
     Ok(counts)
 }
 
-/// Room for a matrix, still empty.
-fn cells(rows: usize, columns: usize) -> Result<Vec<f64>, DataError> {
-    let mut cells = Vec::new();
-    // A product that overflows is more than can be reserved, too.
-    let wanted = rows.saturating_mul(columns);
-    let reserved = cells.try_reserve_exact(wanted);
-    reserved.map(|()| cells).map_err(|_| DataError::TooLarge { rows, columns })
+/// Writes the rows numbered `order` into the first `d` columns, those that are in use from then on,
+/// and returns their labels.
+fn gather(source: &Rows, order: &[u32], d: usize, frame: &mut Frame) -> Vec<f64> {
+    frame.narrow(d);
+    let mut x = frame.view_mut();
+    let rows = order.iter().zip(x.rows_mut());
+    let write = |(&r, row): (&u32, ndarray::ArrayViewMut1<'_, f64>)| {
+        source.write(r, row.into_slice().expect("the cells of a row are side by side"))
+    };
+    rows.map(write).collect()
 }
 
-/// Writes the rows numbered `order` into one matrix, the first `d` of `width` columns; the rest
-/// stays 1.
-fn gather(
-    source: &Rows,
-    order: &[u32],
-    d: usize,
-    width: usize,
-    mut cells: Vec<f64>,
-) -> (Array2<f64>, Vec<f64>) {
-    cells.resize(order.len() * width, 1.0);
-    let write = |(&r, row): (&u32, &mut [f64])| source.write(r, &mut row[..d]);
-    let y = order.iter().zip(cells.chunks_exact_mut(width)).map(write).collect();
-    let x = Array2::from_shape_vec((order.len(), width), cells);
-    (x.expect("one cell per row and column"), y)
-}
-
-fn without_intercept(x: &mut Array2<f64>, d: usize) -> ArrayViewMut2<'_, f64> {
-    x.slice_axis_mut(Axis(1), Slice::from(..d))
-}
-
+#[cfg(test)]
+mod published;
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,20 @@
 //! Where rows come from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::csv::CsvFile;
+use super::idx::IdxFiles;
+use super::libsvm::LibsvmFile;
 use super::linear_logistic::LinearLogistic;
 use super::linear_regression::LinearRegression;
+use super::npy::NpyFiles;
 use super::ringnorm::Ringnorm;
 use super::twonorm::Twonorm;
 use super::waveform::Waveform;
-use super::{DataError, Table, Task};
+use super::{DataError, Task, numbered};
 use crate::random::{Family, Purpose, Stream, Streams};
 
 /// Where rows come from: a law to draw them from, or a file.
@@ -31,8 +34,14 @@ pub enum Source {
     LinearLogistic(LinearLogistic),
     /// Features on the unit sphere, clipped labels from a linear model with a known true parameter.
     LinearRegression(LinearRegression),
-    /// A file of comma-separated values with a header.
+    /// A file of comma- or otherwise separated values.
     Csv(CsvFile),
+    /// A sparse file in the format of LIBSVM.
+    Libsvm(LibsvmFile),
+    /// Images and labels in the idx format of MNIST.
+    Idx(IdxFiles),
+    /// Features and labels as NumPy arrays.
+    Npy(NpyFiles),
 }
 
 impl Source {
@@ -44,6 +53,34 @@ impl Source {
             }
             Self::LinearRegression(_) => Task::Regression,
             Self::Csv(file) => file.task,
+            Self::Libsvm(file) => file.task,
+            Self::Idx(_) => Task::Classification,
+            Self::Npy(files) => files.task,
+        }
+    }
+
+    /// Whether rows come from a file, which has as many as it has.
+    pub fn is_file(&self) -> bool {
+        matches!(self, Self::Csv(_) | Self::Libsvm(_) | Self::Idx(_) | Self::Npy(_))
+    }
+
+    /// The paths of its files, for a scenario that moves to another folder.
+    pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Csv(file) => vec![&mut file.path],
+            Self::Libsvm(file) => vec![&mut file.path],
+            Self::Idx(files) => vec![&mut files.images, &mut files.labels],
+            Self::Npy(files) => vec![&mut files.x, &mut files.y],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Each thing that the choice of features tells about private rows.
+    pub(super) fn declarations(&self) -> Vec<String> {
+        match self {
+            Self::Csv(file) => file.declarations(),
+            Self::Libsvm(file) => file.declarations(),
+            _ => Vec::new(),
         }
     }
 
@@ -54,13 +91,16 @@ impl Source {
             Self::LinearLogistic(source) => ("linear-logistic", source.check()),
             Self::LinearRegression(source) => ("linear-regression", source.check()),
             Self::Csv(file) => ("csv", file.check()),
+            Self::Libsvm(file) => ("libsvm", file.check()),
+            Self::Idx(files) => ("idx", files.check()),
+            Self::Npy(files) => ("npy", files.check()),
         };
         let path = |(field, message)| (format!("{name}.{field}"), message);
         problems.into_iter().map(path).collect()
     }
 
-    /// Number of rows, where the source decides it, and of features. Draws nothing; of a file it
-    /// reads the header and counts the rows.
+    /// Number of rows, where the source decides it, and of features. Draws nothing; a file is gone
+    /// through.
     pub(super) fn shape(&self, base: &Path) -> Result<(Option<usize>, usize), DataError> {
         let dimension = match self {
             Self::Twonorm => Twonorm.dimension(),
@@ -71,6 +111,10 @@ impl Source {
             Self::Csv(file) => {
                 let (rows, features) = file.shape(base)?;
                 return Ok((Some(rows), features));
+            }
+            Self::Libsvm(_) | Self::Idx(_) | Self::Npy(_) => {
+                let rows = self.read(base)?;
+                return Ok((Some(rows.y.len()), rows.features.len()));
             }
         };
         Ok((None, dimension))
@@ -84,9 +128,19 @@ impl Source {
             Self::Waveform => Box::new(Waveform),
             Self::LinearLogistic(source) => Box::new(source.law(streams)),
             Self::LinearRegression(source) => Box::new(source.law(streams)),
-            Self::Csv(file) => return Ok(Rows::Read(file.read(base)?)),
+            _ => return Ok(Rows::Read(self.read(base)?)),
         };
         Ok(Rows::Drawn { law, family: streams.family(Purpose::Rows, 0) })
+    }
+
+    fn read(&self, base: &Path) -> Result<Stored, DataError> {
+        match self {
+            Self::Csv(file) => file.read(base),
+            Self::Libsvm(file) => file.read(base),
+            Self::Idx(files) => files.read(base),
+            Self::Npy(files) => files.read(base),
+            drawn => unreachable!("{drawn:?} is drawn, not read"),
+        }
     }
 }
 
@@ -104,12 +158,28 @@ pub(super) trait Law {
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64;
 }
 
+/// The features of a file's rows, in whatever form takes least room.
+pub(super) trait Cells {
+    /// Writes the features of a row to `x`.
+    fn write(&self, row: usize, x: &mut [f64]);
+}
+
+/// The rows of a file.
+pub(super) struct Stored {
+    /// The names of the features.
+    pub(super) features: Vec<String>,
+    /// The features of each row.
+    pub(super) x: Box<dyn Cells>,
+    /// The label of each row.
+    pub(super) y: Vec<f64>,
+}
+
 /// The rows of a source, by number.
 pub(super) enum Rows {
     /// Row r is drawn from stream r, wherever and whenever it is asked for.
     Drawn { law: Box<dyn Law>, family: Family },
     /// The rows of a file.
-    Read(Table),
+    Read(Stored),
 }
 
 impl Rows {
@@ -117,19 +187,29 @@ impl Rows {
     pub(super) fn write(&self, r: u32, x: &mut [f64]) -> f64 {
         match self {
             Self::Drawn { law, family } => law.draw(&mut family.stream(r.into()), x),
-            Self::Read(table) => {
-                let r = r as usize;
-                x.iter_mut().zip(table.x.row(r)).for_each(|(x, value)| *x = *value);
-                table.y[r]
+            Self::Read(stored) => {
+                stored.x.write(r as usize, x);
+                stored.y[r as usize]
             }
+        }
+    }
+
+    /// The labels of the rows numbered `rows`.
+    pub(super) fn labels(&self, rows: &[u32]) -> Vec<f64> {
+        match self {
+            Self::Drawn { law, .. } => {
+                let mut x = vec![0.0; law.dimension()];
+                rows.iter().map(|&r| self.write(r, &mut x)).collect()
+            }
+            Self::Read(stored) => rows.iter().map(|&r| stored.y[r as usize]).collect(),
         }
     }
 
     /// The names of the features: those of the file, or x1, x2, …
     pub(super) fn features(&self) -> Vec<String> {
         match self {
-            Self::Drawn { law, .. } => (1..=law.dimension()).map(|i| format!("x{i}")).collect(),
-            Self::Read(table) => table.features.clone(),
+            Self::Drawn { law, .. } => numbered("x", law.dimension()),
+            Self::Read(stored) => stored.features.clone(),
         }
     }
 
@@ -145,7 +225,7 @@ impl Rows {
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             Self::Drawn { .. } => None,
-            Self::Read(table) => Some(table.y.len()),
+            Self::Read(stored) => Some(stored.y.len()),
         }
     }
 }
@@ -154,7 +234,20 @@ impl Rows {
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
+    use crate::data::Table;
     use crate::units::Seed;
+
+    impl Stored {
+        /// All rows, written out.
+        pub(crate) fn to_table(&self) -> Table {
+            let shape = (self.y.len(), self.features.len());
+            let mut x = ndarray::Array2::from_elem(shape, f64::NAN);
+            for (r, row) in x.rows_mut().into_iter().enumerate() {
+                self.x.write(r, row.into_slice().unwrap());
+            }
+            Table { x, y: self.y.clone(), features: self.features.clone() }
+        }
+    }
 
     /// The first `n` rows of a law with their labels.
     pub(crate) fn sample(law: &dyn Law, n: usize) -> Vec<(Vec<f64>, f64)> {

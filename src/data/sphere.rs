@@ -35,14 +35,15 @@ pub(super) fn dot(w: &[f64], x: &[f64]) -> f64 {
 }
 
 /// Checks what the linear sources share: (field, message) of each problem.
-pub(super) fn check(dimension: usize, norm: f64) -> Vec<(&'static str, String)> {
+pub(super) fn check(dimension: usize, norm: f64) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     if !(1..=MOST_DIMENSIONS).contains(&dimension) {
         let message = format!("found {dimension}, expected 1 to {MOST_DIMENSIONS}");
-        problems.push(("dimension", message));
+        problems.push(("dimension".to_string(), message));
     }
     if !(0.0..f64::INFINITY).contains(&norm) {
-        problems.push(("norm", format!("found {norm}, expected a finite number from 0")));
+        problems
+            .push(("norm".to_string(), format!("found {norm}, expected a finite number from 0")));
     }
     problems
 }

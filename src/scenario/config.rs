@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{DataConfig, Source};
+use crate::data::DataConfig;
 use crate::learn::ModelConfig;
 use crate::measure::MeasureConfig;
 use crate::network::NetworkConfig;
@@ -60,8 +60,8 @@ impl Scenario {
         if let TopologyConfig::File(path) = &mut moved.topology {
             *path = relocate(&from, &to, path);
         }
-        if let Source::Csv(csv) = &mut moved.data.source {
-            csv.path = relocate(&from, &to, &csv.path);
+        for path in moved.data.source.paths_mut() {
+            *path = relocate(&from, &to, path);
         }
         Ok(moved)
     }

@@ -2,19 +2,15 @@ use ndarray::array;
 use proptest::prelude::*;
 
 use super::*;
+use crate::data::Table;
 
 fn file() -> CsvFile {
-    CsvFile {
-        path: "rows.csv".into(),
-        label: "class".to_string(),
-        features: None,
-        positive: None,
-        task: Task::Classification,
-    }
+    CsvFile::new("rows.csv", "class")
 }
 
 fn parse(file: &CsvFile, text: impl AsRef<[u8]>) -> Result<Table, String> {
-    file.parse(Path::new("rows.csv"), text.as_ref()).map_err(|error| error.to_string())
+    let stored = file.parse(Path::new("rows.csv"), text.as_ref());
+    stored.map(|stored| stored.to_table()).map_err(|error| error.to_string())
 }
 
 fn refusal(file: &CsvFile, text: impl AsRef<[u8]>) -> String {
@@ -72,7 +68,8 @@ fn labels_of_a_regression_are_any_finite_numbers() {
 fn wrong_values_are_located() {
     assert_eq!(
         refusal(&file(), "a,class\n1,1\n?,0\n\n2,-1\nNaN,2\n1\n1e999,1\n"),
-        "rows.csv, line 3, column \"a\": found \"?\", expected a finite number\n\
+        "rows.csv, line 3, column \"a\": found \"?\", expected a finite number, or \
+         `missing: drop-row`\n\
          rows.csv, line 5, column \"class\": found \"-1\", expected 0 or 1 as before\n\
          rows.csv, line 6, column \"a\": found \"NaN\", expected a finite number\n\
          rows.csv, line 6, column \"class\": found \"2\", expected 0 or 1 as before\n\
@@ -92,7 +89,8 @@ fn lines_are_those_of_the_file_whatever_their_ends() {
         "\n\na,note,class\n1,\"two\nlines\",1\n\n\n?,,1",
         "\r\n\r\na,note,class\r\n1,\"two\r\nlines\",1\r\n\r\n  \r\n?,,1\r\n",
     ] {
-        let expected = "rows.csv, line 8, column \"a\": found \"?\", expected a finite number";
+        let expected = "rows.csv, line 8, column \"a\": found \"?\", expected a finite number, or \
+         `missing: drop-row`";
         assert_eq!(refusal(&chosen, text), expected, "{text:?}");
     }
     assert_eq!(
@@ -150,6 +148,153 @@ fn headers_that_do_not_fit() {
     }
 }
 
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|name| name.to_string()).collect()
+}
+
+fn with_categories(list: &[(&str, Categories)]) -> CsvFile {
+    let categorical = list.iter().map(|(name, values)| (name.to_string(), values.clone()));
+    CsvFile { categorical: categorical.collect(), ..file() }
+}
+
+#[test]
+fn categories_become_one_feature_per_value() {
+    let given = Categories::Values(names(&["Male", "Female", "Other"]));
+    let file = with_categories(&[("sex", given), ("work", Categories::Found)]);
+    let table =
+        parse(&file, "sex,age,work,class\nFemale,30,state,1\n Male,40,private,0\n").unwrap();
+    assert_eq!(
+        table.features,
+        ["sex=Male", "sex=Female", "sex=Other", "age", "work=private", "work=state"]
+    );
+    assert_eq!(table.x, array![[0.0, 1.0, 0.0, 30.0, 0.0, 1.0], [1.0, 0.0, 0.0, 40.0, 1.0, 0.0]]);
+    assert_eq!(
+        file.declarations(),
+        ["csv: the values of \"work\", found in all rows, held-out ones included"]
+    );
+    assert_eq!(
+        refusal(&file, "sex,age,work,class\nfemale,30,state,1\n?,x,,0\n"),
+        "rows.csv, line 2, column \"sex\": found \"female\", expected one of \"Male\", \"Female\", \
+         \"Other\"\n\
+         rows.csv, line 3, column \"sex\": found \"?\", expected one of \"Male\", \"Female\", \
+         \"Other\", or `missing: drop-row`\n\
+         rows.csv, line 3, column \"age\": found \"x\", expected a finite number\n\
+         rows.csv, line 3, column \"work\": found \"\", expected a category, or \
+         `missing: drop-row`"
+    );
+    assert_eq!(
+        refusal(&file, "sex,age,class\nMale,30,1\n"),
+        "rows.csv, line 1: no column \"work\": expected one of \"sex\", \"age\", \"class\""
+    );
+}
+
+#[test]
+fn too_many_values_are_no_category() {
+    let file = with_categories(&[("id", Categories::Found)]);
+    let rows: String = (0..10_001).map(|i| format!("{i},{}\n", i % 2)).collect();
+    assert_eq!(
+        refusal(&file, format!("id,class\n{rows}")),
+        "rows.csv, line 10002, column \"id\": found \"10000\", expected at most 10000 different \
+         values"
+    );
+}
+
+#[test]
+fn incomplete_rows_are_dropped_where_that_is_asked_for() {
+    let drop = CsvFile {
+        missing: Missing::DropRow,
+        features: Some(names(&["a", "c"])),
+        ..with_categories(&[("c", Categories::Found)])
+    };
+    // What an unused column lacks does not matter, and a dropped row adds no category.
+    let text = "a,unused,c,class\n1,?,u,1\n?,1,v,1\n2,1,,0\n3,1,w,?\n4,,z,0\n";
+    let table = parse(&drop, text).unwrap();
+    assert_eq!(table.features, ["a", "c=u", "c=z"]);
+    assert_eq!(table.x, array![[1.0, 1.0, 0.0], [4.0, 0.0, 1.0]]);
+    assert_eq!(table.y, [1.0, -1.0]);
+
+    let tokens = CsvFile { missing_tokens: names(&["NA", "-"]), ..drop.clone() };
+    let table = parse(&tokens, "a,c,class\nNA,u,1\n1,-,1\n2,?,0\n").unwrap();
+    assert_eq!(table.features, ["a", "c=?"]);
+    assert_eq!(table.y, [-1.0]);
+    assert_eq!(
+        refusal(&drop, "a,c,class\n?,u,1\n1,,1\n"),
+        "rows.csv, line 1: each of 2 rows lacks a value, expected a complete one"
+    );
+    assert_eq!(
+        refusal(&file(), "a,class\n1,?\n"),
+        "rows.csv, line 2, column \"class\": found \"?\", expected a label, or `missing: drop-row`"
+    );
+}
+
+#[test]
+fn other_delimiters_and_files_without_a_header() {
+    let bare = CsvFile {
+        delimiter: ';',
+        header: false,
+        columns: Some(names(&["a", "class", "b"])),
+        ..file()
+    };
+    let table = parse(&bare, "1;0;2,5\n".replace(',', ".")).unwrap();
+    assert_eq!((table.x, table.y), (array![[1.0, 2.5]], vec![-1.0]));
+    assert_eq!(table.features, ["a", "b"]);
+    assert_eq!(
+        refusal(&bare, "\n1;0\n"),
+        "rows.csv, line 2: number of fields: found 2, expected 3"
+    );
+    assert_eq!(
+        refusal(&bare, ""),
+        "rows.csv, line 1: the file is empty, expected at least one row"
+    );
+    let elsewhere = CsvFile { columns: Some(names(&["a", "b"])), ..bare };
+    assert_eq!(
+        refusal(&elsewhere, "1;2\n"),
+        "rows.csv, line 1: no column \"class\": expected one of \"a\", \"b\""
+    );
+}
+
+#[test]
+fn a_compressed_file_is_read_as_it_is_and_a_damaged_one_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("a,class\n{}", "1,1\n2,0\n".repeat(500));
+    let packed = crate::data::file::testing::gzip(&text);
+    std::fs::write(folder.path().join("rows.csv"), &packed).unwrap();
+    let table = file().read(folder.path()).unwrap().to_table();
+    assert_eq!(table, parse(&file(), &text).unwrap());
+    assert_eq!(file().shape(folder.path()), Ok((1_000, 1)));
+    std::fs::write(folder.path().join("rows.csv"), &packed[..packed.len() - 3]).unwrap();
+    let error = file().read(folder.path()).err().unwrap();
+    assert!(matches!(error, DataError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn contradictions_about_columns_are_named() {
+    let file = CsvFile {
+        features: Some(names(&["a"])),
+        delimiter: 'é',
+        header: false,
+        ..with_categories(&[
+            ("a", Categories::Values(names(&["u", "?", "u "]))),
+            ("b", Categories::Values(Vec::new())),
+        ])
+    };
+    let listed: Vec<_> = file.check().iter().map(|(f, m)| format!("{f}: {m}")).collect();
+    assert_eq!(
+        listed,
+        [
+            "categorical.a.values.1: found \"?\", which missing_tokens says is missing: expected a \
+             value",
+            "categorical.a.values.2: found \"u \" twice, expected it once",
+            "categorical.b: no feature has this name, expected one",
+            "categorical.b.values: found 0 values, expected 1 to 10000",
+            "delimiter: found 'é', expected an ASCII character such as ','",
+            "columns: missing, expected the names of all columns, or header: true",
+        ]
+    );
+    let named = CsvFile { columns: Some(names(&["a"])), ..self::file() };
+    assert_eq!(named.check()[0].1, "the header names the columns: expected none, or header: false");
+}
+
 #[test]
 fn contradictions_in_the_section_are_named() {
     let file = CsvFile {
@@ -165,7 +310,7 @@ fn contradictions_in_the_section_are_named() {
             ("features", "found the label's column \"class\", expected only features"),
             ("features", "found \"a\" twice, expected it once"),
         ]
-        .map(|(field, message)| (field, message.to_string()))
+        .map(|(field, message)| (field.to_string(), message.to_string()))
     );
 }
 
@@ -174,7 +319,7 @@ fn files_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     for path in ["nothing.csv", "."] {
         let file = CsvFile { path: path.into(), ..file() };
-        let error = file.read(folder.path()).unwrap_err();
+        let error = file.read(folder.path()).err().unwrap();
         assert!(matches!(error, DataError::Unreadable { .. }), "{error}");
         assert!(error.to_string().starts_with("cannot read "), "{error}");
         assert_eq!(file.shape(folder.path()), Err(error));
@@ -186,7 +331,7 @@ fn the_shape_is_that_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rows.csv"), "a,class,b\r\n1,1,2\r\n\r\n3,0,4\r\n").unwrap();
     assert_eq!(file().shape(folder.path()), Ok((2, 2)));
-    assert_eq!(file().read(folder.path()).unwrap().x.dim(), (2, 2));
+    assert_eq!(file().read(folder.path()).unwrap().to_table().x.dim(), (2, 2));
 }
 
 proptest! {

@@ -1,7 +1,10 @@
-use ndarray::array;
+use ndarray::{Axis, Slice, array};
 
 use super::*;
-use crate::data::{CsvFile, LinearLogistic, LinearRegression, Partition, Samples, Source, Step};
+use crate::data::{
+    CsvFile, LabelShards, LinearLogistic, LinearRegression, Partition, Pca, Samples, Source, Step,
+    WithRepetition,
+};
 use crate::units::{PeerId, Seed};
 
 fn drawn(source: Source, samples: Samples) -> DataConfig {
@@ -183,13 +186,7 @@ fn the_intercept_is_untouched_by_preprocessing_and_statistics_are_declared() {
 fn a_file_is_dealt_in_its_own_order_where_blocks_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.csv"), "x,y\n1,0\n2,1\n3,1\n4,0\n5,1\n").unwrap();
-    let file = CsvFile {
-        path: "a.csv".into(),
-        label: "y".to_string(),
-        features: None,
-        positive: None,
-        task: Task::Classification,
-    };
+    let file = CsvFile::new("a.csv", "y");
     let config = DataConfig { partition: Partition::Blocks, ..DataConfig::from(Source::Csv(file)) };
     let streams = config.streams(Seed(1), 0);
     let prepared = prepare(&config, 2, true, &streams, folder.path()).unwrap();
@@ -218,4 +215,68 @@ fn what_cannot_be_made_is_refused() {
     assert_eq!(outline.unwrap().train_rows, u32::MAX as usize, "an outline costs nothing");
     let error = run(&config, 2, false).unwrap_err();
     assert_eq!(error.to_string(), "4294967295 rows of 1000000 columns do not fit in memory");
+}
+
+#[test]
+fn an_intercept_among_the_steps_is_projected_with_the_rest() {
+    let config = DataConfig {
+        test_share: 0.5,
+        preprocess: vec![Step::Pca(Pca { dimension: 3 }), Step::Intercept, Step::UnitSphere],
+        ..drawn(Source::Waveform, Samples::Total(200))
+    };
+    let prepared = run(&config, 3, false).unwrap();
+    assert_eq!(prepared.features, ["pc1", "pc2", "pc3", "intercept"]);
+    let test = prepared.test.as_ref().unwrap();
+    assert_eq!(test.features, prepared.features);
+    for x in [prepared.train.everybody().x, test.x.view()] {
+        assert!(x.rows().into_iter().all(|row| (row.dot(&row) - 1.0).abs() < 1e-12));
+        assert!(x.column(3).iter().all(|&value| value > 0.0 && value < 1.0));
+    }
+    assert_eq!(prepared.declarations.len(), 1);
+    assert_eq!(outline(&config, 3, false, Path::new(".")).unwrap().dimension, 4);
+
+    assert_eq!(config.intercept_step().as_deref(), Some("preprocess.1"));
+    let expected =
+        "data.preprocess.1: model.intercept appends one already, expected only one of them";
+    assert_eq!(run(&config, 3, true).unwrap_err().to_string(), expected);
+    assert_eq!(outline(&config, 3, true, Path::new(".")).unwrap_err().to_string(), expected);
+
+    let wide = DataConfig { preprocess: vec![Step::Pca(Pca { dimension: 22 })], ..config };
+    let expected = "pca: dimension 22, expected at most the 21 features";
+    assert_eq!(run(&wide, 3, false).unwrap_err().to_string(), expected);
+    assert_eq!(outline(&wide, 3, false, Path::new(".")).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn repeated_rows_are_counted() {
+    let source = drawn(Source::Twonorm, Samples::Total(10));
+    let config = DataConfig {
+        partition: Partition::WithRepetition(WithRepetition { rows: 30 }),
+        ..source.clone()
+    };
+    let prepared = run(&config, 4, false).unwrap();
+    assert_eq!(prepared.train.total_rows(), 120);
+    assert!(prepared.multiplicity >= 12, "120 draws of 10 rows");
+    let mut rows = all_rows(&prepared);
+    rows.dedup();
+    let pool = all_rows(&run(&source, 1, false).unwrap());
+    assert!(rows.iter().all(|row| pool.contains(row)));
+    let outline = outline(&config, 4, false, Path::new(".")).unwrap();
+    assert_eq!((outline.train_rows, outline.min_rows, outline.max_rows), (120, 30, 30));
+    assert_eq!(run(&source, 4, false).unwrap().multiplicity, 1);
+}
+
+#[test]
+fn labels_of_drawn_rows_are_known_before_they_are_dealt() {
+    let config = DataConfig {
+        partition: Partition::LabelShards(LabelShards { per_peer: 1 }),
+        test_share: 0.2,
+        ..drawn(Source::Twonorm, Samples::Total(100))
+    };
+    let prepared = run(&config, 8, false).unwrap();
+    let mixed = (0..8).map(PeerId::new).filter(|&peer| {
+        let y = prepared.train.local(peer).y;
+        y.iter().any(|label| label != &y[0])
+    });
+    assert!(mixed.count() <= 1);
 }
