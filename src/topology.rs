@@ -59,7 +59,7 @@ pub use diameter::Diameter;
 pub use erdos_renyi::{Density, erdos_renyi};
 pub use exponential::{exponential, partner, receiver};
 pub use figures::{Degrees, Figures};
-pub use file::{FileError, GraphFile};
+pub use file::{FileError, Format, GraphFile, WriteError};
 pub use graph::{Link, Topology, TopologyError};
 pub use grid::grid;
 pub use hypercube::hypercube;
