@@ -4,6 +4,7 @@ mod check;
 mod exit;
 mod progress;
 mod run;
+mod topology;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -49,6 +50,9 @@ Examples:
   hushmesh check scenarios/quickstart.yaml
   hushmesh check scenarios/quickstart.yaml --set repeat=20 --json")]
     Check(CheckArguments),
+    /// Look at a graph, make one, or find the links it lacks.
+    #[command(subcommand)]
+    Topology(topology::TopologyCommand),
     /// Print the JSON Schema of scenario files, for editors.
     #[command(after_help = "\
 Example:
@@ -120,6 +124,7 @@ pub fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Topology(command) => topology::topology(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),
     };
     match outcome {
