@@ -37,6 +37,8 @@ Examples:
   hushmesh topology generate '{barabasi-albert: {peers: 100, links: 2}}' --seed 7 --out ba.graphml")]
     Generate(GenerateArguments),
     /// Propose the links whose addition raises the algebraic connectivity most.
+    ///
+    /// Greedy: for each link the 50 most promising are tried out, so a large graph takes its time.
     #[command(after_help = "\
 Example:
   hushmesh topology suggest topologies/path-10.yaml --add 3")]
@@ -215,7 +217,7 @@ fn table(topology: &Topology, figures: &Figures) -> Table {
     add("bipartite", if figures.bipartite { "yes" } else { "no" }.into(), "");
     match figures.diameter {
         Some(d) if d.at_least == d.at_most => {
-            add("diameter", d.at_least.to_string().into(), "links")
+            add("diameter", (d.at_least as usize).into(), "links")
         }
         Some(d) => {
             let bounds = format!("{} to {}", d.at_least, d.at_most);

@@ -18,6 +18,10 @@ use super::shape::Shape;
 /// The largest graph whose matrices are held and solved completely.
 pub(super) const DENSE_PEERS: usize = 500;
 
+/// The residual, relative to the eigenvalue, at which a figure has settled: it is shown to four
+/// digits, and its error is usually the square of this.
+const TOLERANCE: f64 = 1e-5;
+
 /// Multiplications that one eigenvalue may cost: some ten seconds.
 const BUDGET: f64 = 1.5e10;
 
@@ -31,7 +35,8 @@ pub enum Method {
     Dense,
     /// By an iteration that settled.
     Iterated {
-        /// How far the vector is from an eigenvector: the eigenvalue's greatest possible error.
+        /// How far the vector is from an eigenvector: a bound of the error of the eigenvalue that
+        /// the figure is made from.
         residual: f64,
     },
     /// As a mean over random probes.
@@ -131,7 +136,7 @@ impl Spectrum {
                 [values[1], values[n - 1]].map(|value| Value::new(value, *method))
             }
             None => [End::Least, End::Greatest]
-                .map(|end| Value::of(&laplacian.extreme(end, None, BUDGET))),
+                .map(|end| Value::of(&laplacian.extreme(end, None, TOLERANCE, BUDGET))),
         };
         let metropolis_gap = metropolis_gap(topology, algebraic_connectivity, largest);
         let ratio = signless(topology, largest).zip(algebraic_connectivity, |a, b| a / b);
@@ -155,13 +160,13 @@ fn metropolis_gap(topology: &Topology, low: Value, high: Value) -> Value {
         let values = Eigen::values(matrix.dense());
         return Value::new(values[1].min(2.0 - values[n - 1]), Method::Dense);
     }
-    let low = Value::of(&matrix.extreme(End::Least, None, BUDGET));
+    let low = Value::of(&matrix.extreme(End::Least, None, TOLERANCE, BUDGET));
     // By Gershgorin μ_n ≤ 2 − 2/(1 + d_max): the upper end need not be known where the lower is
     // closer.
     let greatest = topology.ids().map(degree).max().unwrap_or(0);
     match low.value {
         Some(value) if value > 2.0 / (1 + greatest) as f64 => {
-            let high = Value::of(&matrix.extreme(End::Greatest, None, BUDGET));
+            let high = Value::of(&matrix.extreme(End::Greatest, None, TOLERANCE, BUDGET));
             low.zip(high, |low, high| low.min(2.0 - high))
         }
         _ => low,
@@ -183,7 +188,7 @@ fn signless(topology: &Topology, largest: Value) -> Value {
         let values = Eigen::values(matrix.dense());
         return Value::new(values[values.len() - 1], Method::Dense);
     }
-    Value::of(&matrix.extreme(End::Greatest, None, BUDGET))
+    Value::of(&matrix.extreme(End::Greatest, None, TOLERANCE, BUDGET))
 }
 
 /// λ₂ and its unit eigenvector, the Fiedler vector, of a connected graph of two peers or more.
@@ -191,11 +196,13 @@ fn signless(topology: &Topology, largest: Value) -> Value {
 /// `start` is a vector to iterate from, where one is near.
 pub(super) fn fiedler(topology: &Topology, start: Option<Vec<f64>>) -> Pair {
     const SMALL: usize = 150;
+    // Links are compared by small differences.
+    const FINE: f64 = 1e-7;
     let laplacian = Laplacian::unsigned(topology);
     if topology.peers() <= SMALL {
         let mut eigen = Eigen::of(laplacian.dense());
         let vector = eigen.vectors.swap_remove(1);
         return Pair { value: eigen.values[1], vector, residual: 0.0, converged: true };
     }
-    laplacian.extreme(End::Least, start, BUDGET)
+    laplacian.extreme(End::Least, start, FINE, BUDGET)
 }

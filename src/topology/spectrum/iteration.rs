@@ -20,11 +20,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) diagonal: &'a [f64],
     /// Whether the constant vector is left out.
     pub(crate) off_constants: bool,
-    /// The residual, relative to `floor` or the eigenvalue's size if that is more, at which it has
-    /// settled.
+    /// The residual, relative to the eigenvalue's size, at which it has settled.
     pub(crate) tolerance: f64,
-    /// The size below which an eigenvalue need not be resolved.
-    pub(crate) floor: f64,
     /// The most products.
     pub(crate) most: usize,
 }
@@ -45,7 +42,7 @@ pub(crate) fn least(problem: &Problem<'_>, start: Vec<f64>) -> Pair {
         let mut residual = image.clone();
         axpy(-value, &x, &mut residual);
         let length = norm(&residual);
-        let converged = length <= problem.tolerance * value.abs().max(problem.floor);
+        let converged = length <= problem.tolerance * value.abs();
         if converged || products >= problem.most || !length.is_finite() {
             return Pair { value, vector: x, residual: length, converged };
         }
@@ -164,7 +161,6 @@ mod tests {
             diagonal: &vec![1.0; n],
             off_constants: false,
             tolerance: 1e-8,
-            floor: 0.0,
             most,
         };
         least(&problem, (0..n).map(|i| (1.0 + i as f64).sin()).collect())

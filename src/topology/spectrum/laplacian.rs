@@ -88,8 +88,15 @@ impl<'a> Laplacian<'a> {
     }
 
     /// An extreme eigenvalue by iteration: the least on the complement of the constants (0 belongs
-    /// to them), or the greatest. `budget` bounds the multiplications.
-    pub(crate) fn extreme(&self, end: End, start: Option<Vec<f64>>, budget: f64) -> Pair {
+    /// to them), or the greatest. `tolerance` is that of the residual relative to the eigenvalue;
+    /// `budget` bounds the multiplications.
+    pub(crate) fn extreme(
+        &self,
+        end: End,
+        start: Option<Vec<f64>>,
+        tolerance: f64,
+        budget: f64,
+    ) -> Pair {
         let n = self.topology.peers();
         let start = start.unwrap_or_else(|| random_vector(n));
         let ones = vec![1.0; n];
@@ -108,8 +115,7 @@ impl<'a> Laplacian<'a> {
             product: &product,
             diagonal,
             off_constants: self.sign < 0.0,
-            tolerance: 1e-6,
-            floor: 0.0,
+            tolerance,
             most: (budget / step).max(50.0) as usize,
         };
         let pair = least(&problem, start);

@@ -146,21 +146,32 @@ fn the_iteration_finds_the_ends_of_the_spectrum() {
             (Laplacian::metropolis(&graph), Eigen::values(Laplacian::metropolis(&graph).dense())),
         ] {
             for (end, expected) in [(End::Least, dense[1]), (End::Greatest, dense[n - 1])] {
-                let found = matrix.extreme(end, None, 1e9);
+                let found = matrix.extreme(end, None, 1e-6, 1e9);
                 assert!(found.converged, "{n}, {end:?}: {}", found.residual);
                 assert!((found.value / expected - 1.0).abs() < 1e-6, "{n}, {end:?}");
             }
         }
         let plus = jacobi(laplacian(&graph, 1.0))[n - 1];
-        let found = Laplacian::signless(&graph).extreme(End::Greatest, None, 1e9);
+        let found = Laplacian::signless(&graph).extreme(End::Greatest, None, 1e-6, 1e9);
         assert!(found.converged && (found.value / plus - 1.0).abs() < 1e-6, "{n}");
     }
+}
+
+/// Where links weigh differently and there are too many peers to hold the matrix: weights of 1/5 to
+/// 1/4 in a grid put μ₂ of I − W between those shares of λ₂, near the lower one.
+#[test]
+fn the_gap_of_a_large_grid_settles() {
+    let spectrum = Spectrum::of(&grid(40, 50).unwrap()).unwrap();
+    let share =
+        spectrum.metropolis_gap.value.unwrap() / spectrum.algebraic_connectivity.value.unwrap();
+    assert!(matches!(spectrum.metropolis_gap.method, Method::Iterated { .. }));
+    assert!(share > 0.2 && share < 0.22, "{share}");
 }
 
 #[test]
 fn an_iteration_that_does_not_settle_gives_no_number() {
     let long = path(5_000).unwrap();
-    let found = Value::of(&Laplacian::unsigned(&long).extreme(End::Least, None, 0.0));
+    let found = Value::of(&Laplacian::unsigned(&long).extreme(End::Least, None, 1e-6, 0.0));
     assert_eq!(found.value, None);
     assert!(matches!(found.method, Method::NotConverged { residual } if residual > 0.0));
 }
