@@ -5,6 +5,7 @@ mod data;
 mod exit;
 mod progress;
 mod run;
+mod topology;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -53,6 +54,9 @@ Examples:
     /// Look at the data that a scenario's peers learn from.
     #[command(subcommand)]
     Data(data::DataCommand),
+    /// Look at a graph, make one, or find the links it lacks.
+    #[command(subcommand)]
+    Topology(topology::TopologyCommand),
     /// Print the JSON Schema of scenario files, for editors.
     #[command(after_help = "\
 Example:
@@ -125,6 +129,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Data(command) => data::data(&command),
+        Command::Topology(command) => topology::topology(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),
     };
     match outcome {

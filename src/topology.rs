@@ -2,7 +2,7 @@
 //!
 //! A scenario's [`TopologyConfig`] names a family of graphs or a [`GraphFile`] and builds a
 //! connected [`Topology`]; [`layout`] places its peers on a drawing, [`Summary`] gives its figures
-//! at a glance.
+//! at a glance and [`Figures`] all that are known; [`suggest_links`] says which links it lacks most.
 //!
 //! ```
 //! use hushmesh::random::Streams;
@@ -15,32 +15,63 @@
 //! # Ok::<(), hushmesh::topology::BuildError>(())
 //! ```
 
+mod barabasi_albert;
+mod barbell;
+mod binary_tree;
+mod clustering;
 mod complete;
 mod config;
 mod connected;
+mod cuts;
+mod diameter;
 mod erdos_renyi;
+mod exponential;
+mod figures;
 mod file;
 mod graph;
 mod grid;
+mod hypercube;
 mod layout;
 mod parameter;
 mod path;
+mod random_geometric;
 mod random_regular;
+mod resistance;
 mod ring;
+mod shape;
 #[cfg(test)]
 mod shipped;
+mod spectrum;
 mod star;
+mod stochastic_block;
+mod suggest;
 mod summary;
+mod torus;
+mod watts_strogatz;
 
+pub use barabasi_albert::barabasi_albert;
+pub use barbell::barbell;
+pub use binary_tree::binary_tree;
 pub use complete::complete;
 pub use config::{BuildError, TopologyConfig};
+pub use cuts::Cuts;
+pub use diameter::Diameter;
 pub use erdos_renyi::{Density, erdos_renyi};
-pub use file::{FileError, GraphFile};
+pub use exponential::{exponential, partner, receiver};
+pub use figures::{Degrees, Figures};
+pub use file::{FileError, Format, GraphFile, WriteError};
 pub use graph::{Link, Topology, TopologyError};
 pub use grid::grid;
+pub use hypercube::hypercube;
 pub use layout::layout;
 pub use path::path;
+pub use random_geometric::random_geometric;
 pub use random_regular::random_regular;
 pub use ring::ring;
+pub use spectrum::{Method, Spectrum, Value};
 pub use star::star;
+pub use stochastic_block::stochastic_block;
+pub use suggest::{Suggestion, suggest_links};
 pub use summary::Summary;
+pub use torus::torus;
+pub use watts_strogatz::watts_strogatz;

@@ -10,7 +10,10 @@ use super::erdos_renyi::{self, Density};
 use super::file::{FileError, GraphFile};
 use super::graph::{Topology, TopologyError};
 use super::parameter::{self, Problem};
-use super::{complete, grid, random_regular};
+use super::{
+    barabasi_albert, barbell, complete, exponential, grid, hypercube, random_geometric,
+    random_regular, stochastic_block, watts_strogatz,
+};
 use crate::random::Streams;
 
 /// Who is linked to whom: a family of graphs with its parameters, or a file.
@@ -71,7 +74,99 @@ pub enum TopologyConfig {
         #[serde(default)]
         resample: bool,
     },
-    /// A graph file in YAML; a relative path starts from the scenario's folder.
+    /// A grid that wraps around: everybody has four neighbours where both sides are 3 or more.
+    Torus {
+        /// Number of rows, at least 1; rows × columns is at most 16,777,216.
+        rows: usize,
+        /// Number of columns, at least 1.
+        columns: usize,
+    },
+    /// 2^dimension peers; those whose numbers differ in one bit are linked.
+    Hypercube {
+        /// The dimension, 0 to 23: everybody's number of neighbours.
+        dimension: usize,
+    },
+    /// A complete binary tree with root 0: every level is full but perhaps the last.
+    BinaryTree {
+        /// Number of peers, 1 to 16,777,216.
+        peers: usize,
+    },
+    /// A small world: a ring where everybody is linked to the nearest `degree` peers, with links
+    /// rewired at random; drawn again until it is connected (100 times at most).
+    WattsStrogatz {
+        /// Number of peers, 3 to 16,777,216.
+        peers: usize,
+        /// Neighbours of each peer before rewiring, an even number from 2 to peers − 1.
+        degree: usize,
+        /// Probability that a link's farther end moves to a random peer, 0 to 1.
+        rewiring: f64,
+        /// Whether every repeat draws its own graph. Default: false, one graph for all.
+        #[serde(default)]
+        resample: bool,
+    },
+    /// A scale-free graph, grown from a star of links + 1 peers: every newcomer is linked to peers
+    /// drawn in proportion to their degrees. Always connected.
+    BarabasiAlbert {
+        /// Number of peers, 2 to 16,777,216.
+        peers: usize,
+        /// Links that each newcomer brings, 1 to peers − 1.
+        links: usize,
+        /// Whether every repeat draws its own graph. Default: false, one graph for all.
+        #[serde(default)]
+        resample: bool,
+    },
+    /// Peers scattered over the unit square, linked where they are within the radius; drawn again
+    /// until the graph is connected (100 times at most).
+    RandomGeometric {
+        /// Number of peers, 1 to 16,777,216.
+        peers: usize,
+        /// Reach, in sides of the square, above 0 and at most √2; connected graphs are likely above
+        /// √(ln(peers) / (π peers)).
+        radius: f64,
+        /// Whether every repeat draws its own graph. Default: false, one graph for all.
+        #[serde(default)]
+        resample: bool,
+    },
+    /// Complete graphs in a chain, neighbours joined by bridges; two are the barbell.
+    Barbell {
+        /// Number of cliques, 2 or more (3 where closed).
+        cliques: usize,
+        /// Peers in each clique, at least 1; cliques × clique_size is at most 16,777,216.
+        clique_size: usize,
+        /// Links between neighbouring cliques, 1 to clique_size. Default: 1.
+        #[serde(default = "one")]
+        bridges: usize,
+        /// Whether the last clique is joined with the first, a ring of cliques. Default: false.
+        #[serde(default)]
+        closed: bool,
+    },
+    /// The static exponential graph: i is linked to i ± 2^k modulo the number of peers.
+    Exponential {
+        /// Number of peers, 1 to about 5,900,000 (134,217,728 links).
+        peers: usize,
+    },
+    /// The links of the one-peer exponential graph, which are those of `exponential`. That a peer
+    /// uses only one of them in each round is a schedule: a protocol that does not follow it uses
+    /// them all.
+    OnePeerExponential {
+        /// Number of peers, 1 to about 5,900,000; a power of two averages exactly.
+        peers: usize,
+    },
+    /// Communities with more links inside than between them; drawn again until the graph is
+    /// connected (100 times at most).
+    StochasticBlock {
+        /// Number of peers of each block: 1 to 4,096 blocks of 1 peer or more, 16,777,216 in all.
+        sizes: Vec<usize>,
+        /// Probability of a link between two peers of the same block, 0 to 1.
+        within: f64,
+        /// Probability of a link between two peers of different blocks, above 0 and at most 1.
+        between: f64,
+        /// Whether every repeat draws its own graph. Default: false, one graph for all.
+        #[serde(default)]
+        resample: bool,
+    },
+    /// A graph file; a relative path starts from the scenario's folder. Its extension says what it
+    /// is: YAML (.yaml, .yml), a list of links (.txt, .edges) or GraphML (.graphml).
     File(PathBuf),
 }
 
@@ -105,6 +200,16 @@ impl TopologyConfig {
             Self::Grid { .. } => "grid",
             Self::ErdosRenyi { .. } => "erdos-renyi",
             Self::RandomRegular { .. } => "random-regular",
+            Self::Torus { .. } => "torus",
+            Self::Hypercube { .. } => "hypercube",
+            Self::BinaryTree { .. } => "binary-tree",
+            Self::WattsStrogatz { .. } => "watts-strogatz",
+            Self::BarabasiAlbert { .. } => "barabasi-albert",
+            Self::RandomGeometric { .. } => "random-geometric",
+            Self::Barbell { .. } => "barbell",
+            Self::Exponential { .. } => "exponential",
+            Self::OnePeerExponential { .. } => "one-peer-exponential",
+            Self::StochasticBlock { .. } => "stochastic-block",
             Self::File(_) => "file",
         }
     }
@@ -130,6 +235,31 @@ impl TopologyConfig {
             Self::RandomRegular { peers, degree, .. } => {
                 format!("random-regular, {peers} peers, degree {degree}")
             }
+            Self::Torus { rows, columns } => format!("torus of {rows} × {columns}"),
+            Self::Hypercube { dimension } => format!("hypercube of dimension {dimension}"),
+            Self::BinaryTree { peers } => format!("binary tree of {peers}"),
+            Self::WattsStrogatz { peers, degree, rewiring, .. } => {
+                format!("watts-strogatz, {peers} peers, degree {degree}, rewiring {rewiring}")
+            }
+            Self::BarabasiAlbert { peers, links, .. } => {
+                format!("barabasi-albert, {peers} peers, {links} links each")
+            }
+            Self::RandomGeometric { peers, radius, .. } => {
+                format!("random-geometric, {peers} peers, radius {radius}")
+            }
+            Self::Barbell { cliques, clique_size, bridges, closed } => {
+                let shape = if *closed { "ring" } else { "chain" };
+                let bridges =
+                    if *bridges == 1 { "1 bridge" } else { &format!("{bridges} bridges") };
+                format!("{shape} of {cliques} cliques of {clique_size}, {bridges}")
+            }
+            Self::Exponential { peers } => format!("exponential graph of {peers}"),
+            Self::OnePeerExponential { peers } => format!("one-peer exponential graph of {peers}"),
+            Self::StochasticBlock { sizes, within, between, .. } => {
+                let peers = sizes.iter().fold(0_usize, |sum, &size| sum.saturating_add(size));
+                let blocks = format!("{peers} peers in {} blocks", sizes.len());
+                format!("stochastic-block, {blocks}, within {within}, between {between}")
+            }
             Self::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         }
     }
@@ -137,7 +267,12 @@ impl TopologyConfig {
     /// Whether every repeat draws its own graph.
     pub fn resamples(&self) -> bool {
         match self {
-            Self::ErdosRenyi { resample, .. } | Self::RandomRegular { resample, .. } => *resample,
+            Self::ErdosRenyi { resample, .. }
+            | Self::RandomRegular { resample, .. }
+            | Self::WattsStrogatz { resample, .. }
+            | Self::BarabasiAlbert { resample, .. }
+            | Self::RandomGeometric { resample, .. }
+            | Self::StochasticBlock { resample, .. } => *resample,
             _ => false,
         }
     }
@@ -146,11 +281,31 @@ impl TopologyConfig {
     /// wrong and what was expected. Opens no file.
     pub fn check(&self) -> Vec<(String, String)> {
         let problems: Vec<Problem> = match *self {
-            Self::Path { peers } | Self::Ring { peers } | Self::Star { peers } => {
-                parameter::count("peers", peers).into_iter().collect()
-            }
+            Self::Path { peers }
+            | Self::Ring { peers }
+            | Self::Star { peers }
+            | Self::BinaryTree { peers } => parameter::count("peers", peers).into_iter().collect(),
             Self::Complete { peers } => complete::problem(peers).into_iter().collect(),
-            Self::Grid { rows, columns } => grid::problems(rows, columns),
+            Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
+                grid::problems(rows, columns)
+            }
+            Self::Hypercube { dimension } => hypercube::problem(dimension).into_iter().collect(),
+            Self::Exponential { peers } | Self::OnePeerExponential { peers } => {
+                exponential::problem(peers).into_iter().collect()
+            }
+            Self::Barbell { cliques, clique_size, bridges, closed } => {
+                barbell::problems(cliques, clique_size, bridges, closed)
+            }
+            Self::WattsStrogatz { peers, degree, rewiring, .. } => {
+                watts_strogatz::problems(peers, degree, rewiring)
+            }
+            Self::BarabasiAlbert { peers, links, .. } => barabasi_albert::problems(peers, links),
+            Self::RandomGeometric { peers, radius, .. } => {
+                random_geometric::problems(peers, radius)
+            }
+            Self::StochasticBlock { ref sizes, within, between, .. } => {
+                stochastic_block::problems(sizes, within, between)
+            }
             Self::ErdosRenyi { peers, probability, links, .. } => {
                 let given = probability.map(Density::Probability);
                 let given = given.into_iter().chain(links.map(Density::Links));
@@ -191,6 +346,27 @@ impl TopologyConfig {
             Self::RandomRegular { peers, degree, .. } => {
                 super::random_regular(peers, degree, streams)?
             }
+            Self::Torus { rows, columns } => super::torus(rows, columns)?,
+            Self::Hypercube { dimension } => super::hypercube(dimension)?,
+            Self::BinaryTree { peers } => super::binary_tree(peers)?,
+            Self::WattsStrogatz { peers, degree, rewiring, .. } => {
+                super::watts_strogatz(peers, degree, rewiring, streams)?
+            }
+            Self::BarabasiAlbert { peers, links, .. } => {
+                super::barabasi_albert(peers, links, streams)?
+            }
+            Self::RandomGeometric { peers, radius, .. } => {
+                super::random_geometric(peers, radius, streams)?
+            }
+            Self::Barbell { cliques, clique_size, bridges, closed } => {
+                super::barbell(cliques, clique_size, bridges, closed)?
+            }
+            Self::Exponential { peers } | Self::OnePeerExponential { peers } => {
+                super::exponential(peers)?
+            }
+            Self::StochasticBlock { ref sizes, within, between, .. } => {
+                super::stochastic_block(sizes, within, between, streams)?
+            }
             Self::File(ref path) => {
                 let file = base.join(path);
                 let topology = GraphFile::read(&file)?.topology;
@@ -202,6 +378,11 @@ impl TopologyConfig {
         };
         Ok(topology)
     }
+}
+
+/// The default number of bridges.
+fn one() -> usize {
+    1
 }
 
 /// The one of the two that is given.
@@ -220,159 +401,4 @@ fn density(probability: Option<f64>, links: Option<usize>) -> Result<Density, Pr
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::units::Seed;
-
-    fn any_config() -> impl Strategy<Value = TopologyConfig> {
-        let (peers, resample) = (0_usize..30, any::<bool>());
-        let probability = prop::option::of(-0.5_f64..1.5);
-        let links = prop::option::of(0_usize..200);
-        prop_oneof![
-            peers.clone().prop_map(|peers| TopologyConfig::Path { peers }),
-            peers.clone().prop_map(|peers| TopologyConfig::Ring { peers }),
-            peers.clone().prop_map(|peers| TopologyConfig::Star { peers }),
-            peers.clone().prop_map(|peers| TopologyConfig::Complete { peers }),
-            (peers.clone(), 0_usize..9)
-                .prop_map(|(rows, columns)| TopologyConfig::Grid { rows, columns }),
-            (peers.clone(), probability, links, resample).prop_map(
-                |(peers, probability, links, resample)| TopologyConfig::ErdosRenyi {
-                    peers,
-                    probability,
-                    links,
-                    resample
-                }
-            ),
-            (peers, 0_usize..30, resample).prop_map(|(peers, degree, resample)| {
-                TopologyConfig::RandomRegular { peers, degree, resample }
-            }),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn what_passes_the_check_is_built_connected_and_what_does_not_is_refused(
-            config in any_config(), seed: u64,
-        ) {
-            let built = config.build(&Streams::new(Seed(seed), 0), Path::new("."));
-            match built {
-                Ok(graph) => {
-                    prop_assert_eq!(config.check(), []);
-                    prop_assert!(graph.require_connected().is_ok());
-                }
-                // Only chance may refuse what the check lets pass.
-                Err(BuildError::Topology(TopologyError::NoConnectedGraph { .. })) => {
-                    prop_assert_eq!(config.family(), "erdos-renyi");
-                    prop_assert_eq!(config.check(), []);
-                }
-                Err(_) => prop_assert_ne!(config.check(), []),
-            }
-        }
-
-        #[test]
-        fn a_section_reads_back_equal(config in any_config()) {
-            let text = serde_yaml::with::singleton_map_recursive::serialize(
-                &config,
-                serde_yaml::value::Serializer,
-            );
-            let text = serde_yaml::to_string(&text.unwrap()).unwrap();
-            prop_assert_eq!(parse(&text), config);
-        }
-    }
-
-    fn parse(text: &str) -> TopologyConfig {
-        let deserializer = serde_yaml::Deserializer::from_str(text);
-        serde_yaml::with::singleton_map_recursive::deserialize(deserializer).expect(text)
-    }
-
-    fn streams() -> Streams {
-        Streams::new(Seed(1), 0)
-    }
-
-    #[test]
-    fn every_family_reads_builds_and_has_a_label() {
-        for (text, family, label, links) in [
-            ("path: {peers: 10}", "path", "path of 10", 9),
-            ("ring: {peers: 10}", "ring", "ring of 10", 10),
-            ("star: {peers: 10}", "star", "star of 10", 9),
-            ("complete: {peers: 10}", "complete", "complete graph of 10", 45),
-            ("grid: {rows: 2, columns: 5}", "grid", "grid of 2 × 5", 13),
-            (
-                "erdos-renyi: {peers: 10, links: 13}",
-                "erdos-renyi",
-                "erdos-renyi, 10 peers, 13 links",
-                13,
-            ),
-            (
-                "erdos-renyi: {peers: 10, probability: 1, resample: true}",
-                "erdos-renyi",
-                "erdos-renyi, 10 peers, p = 1",
-                45,
-            ),
-            (
-                "random-regular: {peers: 10, degree: 4}",
-                "random-regular",
-                "random-regular, 10 peers, degree 4",
-                20,
-            ),
-            ("file: topologies/pdml-10.yaml", "file", "pdml-10", 13),
-        ] {
-            let config = parse(text);
-            assert_eq!(config.family(), family);
-            assert_eq!(config.label(), label);
-            assert_eq!(config.resamples(), text.contains("resample"));
-            assert_eq!(config.check(), []);
-            let base = Path::new(env!("CARGO_MANIFEST_DIR"));
-            assert_eq!(config.build(&streams(), base).unwrap().links(), links);
-        }
-    }
-
-    #[test]
-    fn checks_name_every_field() {
-        for (text, fields) in [
-            ("ring: {peers: 0}", vec!["ring.peers"]),
-            ("grid: {rows: 0, columns: 0}", vec!["grid.rows", "grid.columns"]),
-            ("complete: {peers: 100000}", vec!["complete.peers"]),
-            ("erdos-renyi: {peers: 10}", vec!["erdos-renyi.probability"]),
-            (
-                "erdos-renyi: {peers: 0, probability: 2, links: 3}",
-                vec!["erdos-renyi.links", "erdos-renyi.peers", "erdos-renyi.probability"],
-            ),
-            (
-                "erdos-renyi: {peers: 0, probability: .nan}",
-                vec!["erdos-renyi.peers", "erdos-renyi.probability"],
-            ),
-            ("erdos-renyi: {peers: 10, links: 8}", vec!["erdos-renyi.links"]),
-            ("random-regular: {peers: 5, degree: 3}", vec!["random-regular.degree"]),
-            ("file: ''", vec!["file"]),
-        ] {
-            let config = parse(text);
-            let problems = config.check();
-            let named: Vec<_> = problems.iter().map(|(field, _)| field.as_str()).collect();
-            assert_eq!(named, fields, "{text}");
-            assert!(problems.iter().all(|(_, message)| message.contains("expected")), "{text}");
-            assert!(config.build(&streams(), Path::new(".")).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_file_that_falls_apart_is_refused_by_its_components() {
-        let folder = tempfile::tempdir().unwrap();
-        let text = "peers: [ann, bo, cy]\nlinks: [[ann, bo]]\n";
-        std::fs::write(folder.path().join("apart.yaml"), text).unwrap();
-        let error = parse("file: apart.yaml").build(&streams(), folder.path()).unwrap_err();
-        let error = error.to_string();
-        assert!(error.contains("apart.yaml: the graph is not connected"), "{error}");
-        assert!(error.ends_with("2 components: {ann, bo} {cy}"), "{error}");
-    }
-
-    #[test]
-    fn unknown_fields_are_refused() {
-        let deserializer = serde_yaml::Deserializer::from_str("ring: {peers: 3, size: 3}");
-        let read: Result<TopologyConfig, _> =
-            serde_yaml::with::singleton_map_recursive::deserialize(deserializer);
-        assert!(read.unwrap_err().to_string().contains("unknown field `size`"));
-    }
-}
+mod tests;

@@ -118,7 +118,7 @@ fn with_count(peers: usize, links: u64, stream: &mut Stream) -> Vec<(u32, u32)> 
 }
 
 /// The pair (a, b), a < b, at position b(b − 1)/2 + a.
-fn pair(rank: u64) -> (u32, u32) {
+pub(super) fn pair(rank: u64) -> (u32, u32) {
     let mut b = ((1.0 + (1.0 + 8.0 * rank as f64).sqrt()) / 2.0) as u64;
     // The root is off by one where 53 bits do not suffice.
     while b * (b - 1) / 2 > rank {

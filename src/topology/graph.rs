@@ -154,6 +154,32 @@ impl Topology {
         Self::new(&graph, None)
     }
 
+    /// The same graph with one link more; names and latencies stay.
+    ///
+    /// # Errors
+    /// The peers are the same, or linked already.
+    pub fn with_link(&self, a: PeerId, b: PeerId) -> Result<Self, TopologyError> {
+        let mut graph = UnGraph::with_capacity(self.peers(), self.links() + 1);
+        for _ in self.ids() {
+            graph.add_node(());
+        }
+        for from in self.ids() {
+            for (&to, position) in self.neighbours(from).iter().zip(self.row(from)) {
+                if from < to {
+                    let link = Link { latency: self.link_latency(position) };
+                    graph.add_edge(from.0.into(), to.0.into(), link);
+                }
+            }
+        }
+        graph.add_edge(a.0.into(), b.0.into(), Link::default());
+        Self::new(&graph, self.names.clone())
+    }
+
+    /// Whether the same numbers are linked, whatever their names and latencies.
+    pub(super) fn has_the_links_of(&self, other: &Self) -> bool {
+        self.offsets == other.offsets && self.neighbours == other.neighbours
+    }
+
     /// Number of peers.
     pub fn peers(&self) -> usize {
         self.offsets.len() - 1

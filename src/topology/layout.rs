@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use super::config::TopologyConfig;
 use super::graph::Topology;
+use super::shape::Shape;
 use crate::units::PeerId;
 
 /// A place on the drawing.
@@ -18,80 +19,31 @@ const LINE_PEERS: usize = 12;
 /// A position for every peer in the unit square, which the drawing fills in its longer direction
 /// and is centred in, in the other.
 ///
-/// Paths, rings, stars and complete graphs are recognised by their links, so that a graph from a
-/// file is drawn like one from a generator; a grid needs the `hint`. Others are laid out by stress
-/// (see below), and on a circle above 1,000 peers. The same graph always has the same layout.
+/// Paths, rings, stars, grids and complete and circulant graphs are recognised by their links, so
+/// that a graph from a file is drawn like one from a generator; small worlds and binary trees need
+/// the `hint`. Others are laid out by stress (see below), and on a circle above 1,000 peers. The
+/// same graph always has the same layout.
 pub fn layout(topology: &Topology, hint: Option<&TopologyConfig>) -> Vec<Point> {
     let n = topology.peers();
-    let mut points = match hint {
-        Some(&TopologyConfig::Grid { rows, columns }) if rows.checked_mul(columns) == Some(n) => {
+    let mut points = match (hint, Shape::of(topology)) {
+        (_, Shape::Path(order)) => in_order(&order, snake(n)),
+        (_, Shape::Ring(order)) => in_order(&order, circle(n)),
+        (_, Shape::Star(hub)) => {
+            let mut points = circle(n - 1);
+            points.insert(hub.index(), [0.0; 2]);
+            points
+        }
+        (_, Shape::Grid { columns, .. }) => {
             (0..n).map(|peer| [(peer % columns) as f64, (peer / columns) as f64]).collect()
         }
-        _ => match Shape::of(topology) {
-            Shape::Path(order) => in_order(&order, snake(n)),
-            Shape::Ring(order) => in_order(&order, circle(n)),
-            Shape::Star(hub) => {
-                let mut points = circle(n - 1);
-                points.insert(hub.index(), [0.0; 2]);
-                points
-            }
-            Shape::Complete => circle(n),
-            Shape::Other if n > STRESS_PEERS => circle(n),
-            Shape::Other => stress(topology),
-        },
+        (_, Shape::Complete | Shape::Circulant) => circle(n),
+        (Some(TopologyConfig::WattsStrogatz { .. }), _) => circle(n),
+        (Some(TopologyConfig::BinaryTree { .. }), _) => levels(n),
+        _ if n > STRESS_PEERS => circle(n),
+        _ => stress(topology),
     };
     fill_unit_square(&mut points);
     points
-}
-
-/// What a graph is, where that decides how it is best drawn.
-enum Shape {
-    /// A path, with its peers from one end to the other.
-    Path(Vec<PeerId>),
-    /// A ring, with its peers once around.
-    Ring(Vec<PeerId>),
-    /// A star, with its hub.
-    Star(PeerId),
-    /// The complete graph.
-    Complete,
-    /// Anything else.
-    Other,
-}
-
-impl Shape {
-    fn of(topology: &Topology) -> Self {
-        let (n, links) = (topology.peers(), topology.links());
-        let degree = |peer| topology.degree(peer);
-        let greatest = topology.ids().map(degree).max().unwrap_or(0);
-        if greatest <= 2 && links + 1 >= n {
-            let start = topology.ids().find(|&peer| degree(peer) < 2).unwrap_or(PeerId(0));
-            let order = walk(topology, start);
-            if order.len() == n {
-                return if links < n { Self::Path(order) } else { Self::Ring(order) };
-            }
-        }
-        if links == n * (n - 1) / 2 {
-            return Self::Complete;
-        }
-        match topology.ids().find(|&peer| degree(peer) + 1 == n) {
-            Some(hub) if links + 1 == n => Self::Star(hub),
-            _ => Self::Other,
-        }
-    }
-}
-
-/// The peers met by walking on from `start` without turning back, where nobody has more than two
-/// neighbours.
-fn walk(topology: &Topology, start: PeerId) -> Vec<PeerId> {
-    let mut order = vec![start];
-    let (mut previous, mut here) = (start, start);
-    while let Some(&next) =
-        topology.neighbours(here).iter().find(|&&next| next != previous && next != start)
-    {
-        order.push(next);
-        (previous, here) = (here, next);
-    }
-    order
 }
 
 /// Gives the peer at position i of `order` the point at position i.
@@ -109,6 +61,20 @@ fn circle(n: usize) -> Vec<Point> {
         .map(|i| {
             let (sine, cosine) = (TAU * i as f64 / n as f64).sin_cos();
             [sine, -cosine]
+        })
+        .collect()
+}
+
+/// Points in the levels of a complete binary tree, as far apart as a full level would need.
+fn levels(n: usize) -> Vec<Point> {
+    let depth = n.ilog2();
+    (1..=n)
+        .map(|number| {
+            let level = number.ilog2();
+            let place = (number - (1 << level)) as f64 + 0.5;
+            // As high as half the last level is wide, for a drawing that fills its page.
+            let height = (1_u64 << depth) as f64 / (2.0 * f64::from(depth.max(1)));
+            [place * (1_u64 << (depth - level)) as f64, f64::from(level) * height.max(1.0)]
         })
         .collect()
 }
@@ -254,9 +220,17 @@ mod tests {
         let hub_and_leaves = layout(&star(9).unwrap(), None);
         assert!(between(hub_and_leaves[0], [0.5, 0.5]) < 1e-12);
         assert!(hub_and_leaves[1..].iter().all(|&leaf| between(leaf, [0.5, 0.5]) > 0.49));
-        let hint = TopologyConfig::Grid { rows: 2, columns: 3 };
-        let lattice = layout(&grid(2, 3).unwrap(), Some(&hint));
+        let lattice = layout(&grid(2, 3).unwrap(), None);
         assert_eq!(lattice[4], [0.5, 0.75]);
+        let world =
+            TopologyConfig::WattsStrogatz { peers: 20, degree: 4, rewiring: 0.5, resample: false };
+        let graph = world.build(&streams(1), ".".as_ref()).unwrap();
+        let on_circle = |&point: &Point| (between(point, [0.5, 0.5]) - 0.5).abs() < 1e-9;
+        assert!(layout(&graph, Some(&world)).iter().all(on_circle));
+        let tree = TopologyConfig::BinaryTree { peers: 7 };
+        let points = layout(&tree.build(&streams(1), ".".as_ref()).unwrap(), Some(&tree));
+        assert_eq!(points[0][0], 0.5, "the root stands in the middle");
+        assert_eq!((points[3], points[6][1]), ([0.0, points[4][1]], points[4][1]));
     }
 
     #[test]
@@ -271,20 +245,12 @@ mod tests {
         }
     }
 
-    /// Two rings apart have everybody's degree 2 and as many links as peers, but are no ring.
-    #[test]
-    fn rings_apart_are_no_ring() {
-        let apart =
-            Topology::from_links(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]).unwrap();
-        assert!(matches!(Shape::of(&apart), Shape::Other));
-        assert!(layout(&apart, None).iter().flatten().all(|x| (0.0..=1.0).contains(x)));
-    }
-
-    /// Without its hint a grid still comes out as one: links short and even, others far.
+    /// A grid comes out as one also where it is not recognised: links short and even, others far.
     #[test]
     fn stress_unfolds_a_grid() {
         let grid = grid(6, 6).unwrap();
-        let points = layout(&grid, None);
+        let mut points = stress(&grid);
+        fill_unit_square(&mut points);
         let lengths: Vec<f64> =
             grid.edges().map(|(a, b)| between(points[a.index()], points[b.index()])).collect();
         let (short, long) =

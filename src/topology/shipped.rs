@@ -33,6 +33,14 @@ fn shipped() -> Vec<(&'static str, &'static str, Topology)> {
         resample: false,
     };
     let random_regular = TopologyConfig::RandomRegular { peers: 10, degree: 4, resample: false };
+    let watts_strogatz =
+        TopologyConfig::WattsStrogatz { peers: 10, degree: 4, rewiring: 0.25, resample: false };
+    let stochastic_block = TopologyConfig::StochasticBlock {
+        sizes: vec![5, 5],
+        within: 0.8,
+        between: 0.1,
+        resample: false,
+    };
     let generated = [
         ("path-10", TopologyConfig::Path { peers: 10 }, "A path of ten peers."),
         ("ring-10", TopologyConfig::Ring { peers: 10 }, "A ring of ten peers."),
@@ -52,6 +60,53 @@ fn shipped() -> Vec<(&'static str, &'static str, Topology)> {
             "random-regular-10",
             random_regular,
             "A connected random graph of ten peers with four neighbours each, drawn with seed 1.",
+        ),
+        (
+            "torus-2x5",
+            TopologyConfig::Torus { rows: 2, columns: 5 },
+            "A torus of two rows and five columns: two rings of five, linked rung by rung.",
+        ),
+        (
+            "binary-tree-10",
+            TopologyConfig::BinaryTree { peers: 10 },
+            "A complete binary tree of ten peers, root 0.",
+        ),
+        (
+            "watts-strogatz-10",
+            watts_strogatz,
+            "A small world: a ring of ten peers linked to the nearest four, each link rewired with \
+             probability 0.25, drawn with seed 1.",
+        ),
+        (
+            "barabasi-albert-10",
+            TopologyConfig::BarabasiAlbert { peers: 10, links: 2, resample: false },
+            "A scale-free graph of ten peers, two links per newcomer, drawn with seed 1.",
+        ),
+        (
+            "random-geometric-10",
+            TopologyConfig::RandomGeometric { peers: 10, radius: 0.45, resample: false },
+            "Ten peers of the unit square, linked within 0.45, drawn with seed 1.",
+        ),
+        (
+            "barbell-10",
+            TopologyConfig::Barbell { cliques: 2, clique_size: 5, bridges: 1, closed: false },
+            "The barbell: two complete graphs of five peers, joined by one link.",
+        ),
+        (
+            "exponential-10",
+            TopologyConfig::Exponential { peers: 10 },
+            "The static exponential graph of ten peers: i is linked to i ± 1, 2, 4, 8 modulo 10.",
+        ),
+        (
+            "one-peer-exponential-10",
+            TopologyConfig::OnePeerExponential { peers: 10 },
+            "All links that the one-peer exponential schedule of ten peers uses in turn.",
+        ),
+        (
+            "stochastic-block-10",
+            stochastic_block,
+            "Two communities of five peers, link probability 0.8 within and 0.1 between, drawn \
+             with seed 1.",
         ),
     ];
     let streams = Streams::new(Seed(1), 0);

@@ -57,7 +57,7 @@ impl Summary {
 
 /// Whether two colours suffice: spreads them from one peer of every component and looks for a link
 /// within one colour.
-fn bipartite(topology: &Topology, starts: impl Iterator<Item = PeerId>) -> bool {
+pub(super) fn bipartite(topology: &Topology, starts: impl Iterator<Item = PeerId>) -> bool {
     let mut colours = vec![None; topology.peers()];
     for start in starts {
         colours[start.index()] = Some(false);
