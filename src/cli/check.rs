@@ -14,7 +14,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
     } else {
         let mut text = table(&outline).to_text();
         text.push('\n');
-        for line in statement(checked.scenario(), &[]) {
+        for line in statement(checked.scenario()) {
             text += &format!("privacy: {line}\n");
         }
         text

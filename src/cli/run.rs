@@ -21,10 +21,7 @@ const DEFAULT_PARENT: &str = "runs";
 pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
     let began = Instant::now();
     let (checked, directory) = prepare(arguments)?;
-    let options = Options {
-        engine: arguments.engine.map(Into::into),
-        workers: arguments.workers.map(usize::from),
-    };
+    let options = Options { workers: arguments.workers.map(usize::from) };
     let interrupt = on_interrupt();
     let rounds = checked.scenario().protocol.rounds().0;
     let line = ProgressLine::new(checked.scenario().repeat, rounds, arguments.quiet);
@@ -57,12 +54,10 @@ fn prepare(arguments: &RunArguments) -> Result<(Checked, RunDirectory), Failure>
     if let Some(named) = &arguments.resume {
         let directory = RunDirectory::resume(named)?;
         let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
-        check_engine(arguments, &checked)?;
-        return Ok((checked, directory));
+        return Ok((on_engine(arguments, checked)?, directory));
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-    let checked = Checked::load(path, &arguments.overrides)?;
-    check_engine(arguments, &checked)?;
+    let checked = on_engine(arguments, Checked::load(path, &arguments.overrides)?)?;
     let directory = match &arguments.out {
         Some(out) => RunDirectory::create(out, arguments.force)?,
         None => RunDirectory::create_default(Path::new(DEFAULT_PARENT), &checked.scenario().name)?,
@@ -70,8 +65,8 @@ fn prepare(arguments: &RunArguments) -> Result<(Checked, RunDirectory), Failure>
     Ok((checked, directory))
 }
 
-/// Whether the engine of the command line can run what was checked for the scenario's.
-fn check_engine(arguments: &RunArguments, checked: &Checked) -> Result<(), Failure> {
+/// The scenario on the engine of the command line, if it names one that can run it.
+fn on_engine(arguments: &RunArguments, checked: Checked) -> Result<Checked, Failure> {
     let peers = checked.topology().peers();
     match arguments.engine.map(Into::into) {
         Some(EngineKind::Threads) if peers > THREADS_PEER_LIMIT => {
@@ -79,7 +74,8 @@ fn check_engine(arguments: &RunArguments, checked: &Checked) -> Result<(), Failu
             let text = format!("error: --engine threads: {error}");
             Err(Failure { code: Code::Arguments, text })
         }
-        _ => Ok(()),
+        Some(engine) => Ok(checked.on_engine(engine)),
+        None => Ok(checked),
     }
 }
 

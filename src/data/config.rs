@@ -65,6 +65,12 @@ impl DataConfig {
         Streams::new(seed, if self.fixed { 0 } else { repeat })
     }
 
+    /// The statistics that preparing the data takes from private rows, in words.
+    pub fn declarations(&self) -> Vec<String> {
+        let statistics = self.preprocess.iter().filter_map(Step::declaration);
+        self.source.declarations().into_iter().chain(statistics).collect()
+    }
+
     /// Every problem as (field path relative to the section, what was found and expected). No file
     /// is looked at; without `peers`, what depends on their number is not checked.
     pub fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {

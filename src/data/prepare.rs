@@ -83,7 +83,6 @@ pub fn prepare(
     for step in &steps {
         step.run(&mut train, test.as_mut(), &mut features)?;
     }
-    let statistics = config.preprocess.iter().filter_map(Step::declaration);
     Ok(Prepared {
         multiplicity: dealt.multiplicity(),
         train: Arc::new(Partitioned::new(train.into_matrix(), y, partition::offsets(&dealt.sizes))),
@@ -96,7 +95,7 @@ pub fn prepare(
             truth.resize(features.len(), 0.0);
             truth
         }),
-        declarations: config.source.declarations().into_iter().chain(statistics).collect(),
+        declarations: config.declarations(),
         features,
     })
 }

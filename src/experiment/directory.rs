@@ -5,7 +5,7 @@
 //! its name `DIR` in one step: whatever bears that name is whole. What was there before stays
 //! untouched until then.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ use super::repeat::RepeatResult;
 pub const SCENARIO: &str = "scenario.yaml";
 /// The scenario as it was asked for, while a run is under way: what resuming starts from.
 pub const ASKED: &str = "asked.yaml";
+/// Held by the process that runs it.
+const LOCK: &str = "lock";
 
 /// What the name of a directory ends in while its run is under way.
 const UNFINISHED: &str = ".unfinished";
@@ -45,6 +47,9 @@ pub enum DirectoryError {
     /// It has no name of its own, as `.`, `..` and `/` have none.
     #[error("{}: expected a directory with a name of its own", .0.display())]
     Nameless(PathBuf),
+    /// Another process is running it.
+    #[error("{} belongs to a run that is under way", .0.display())]
+    Busy(PathBuf),
     /// There is nothing to resume.
     #[error("{} is no unfinished run: there is no {}", .0.display(), .1.display())]
     NothingToResume(PathBuf, PathBuf),
@@ -82,6 +87,7 @@ pub struct RunDirectory {
     unfinished: PathBuf,
     /// The folders above it that were made for it, the nearest first.
     made: Vec<PathBuf>,
+    lock: Option<File>,
 }
 
 /// The path with something added to its last name.
@@ -98,17 +104,18 @@ impl RunDirectory {
     /// A name that is taken, a file system that refuses.
     pub fn create(named: &Path, force: bool) -> Result<Self, DirectoryError> {
         let mut directory = Self::of(named);
-        let Self { named, unfinished, made } = &mut directory;
+        let Self { named, unfinished, made, lock } = &mut directory;
         if named.file_name().is_none() {
             return Err(DirectoryError::Nameless(named.clone()));
         }
         if force {
-            for replaced in [&*named, &beside(named, REPLACED)] {
+            for replaced in [&*named, &*unfinished, &beside(named, REPLACED)] {
                 if replaced.exists() && !is_replaceable(replaced)? {
                     return Err(DirectoryError::NotARun(replaced.clone()));
                 }
             }
             if unfinished.exists() {
+                drop(take_lock(unfinished)?);
                 fs::remove_dir_all(&*unfinished).map_err(at(unfinished))?;
             }
         }
@@ -124,6 +131,7 @@ impl RunDirectory {
             }
             outcome => outcome.map_err(at(unfinished))?,
         }
+        *lock = Some(take_lock(unfinished)?);
         if named.exists() && !force {
             let taken = named.clone();
             directory.abandon();
@@ -168,9 +176,10 @@ impl RunDirectory {
             Some(extension) if extension == &UNFINISHED[1..] => named.with_extension(""),
             _ => named.to_path_buf(),
         };
-        let directory = Self::of(&named);
+        let mut directory = Self::of(&named);
         let scenario = directory.unfinished.join(ASKED);
         if scenario.is_file() {
+            directory.lock = Some(take_lock(&directory.unfinished)?);
             Ok(directory)
         } else {
             Err(DirectoryError::NothingToResume(directory.named, scenario))
@@ -182,7 +191,7 @@ impl RunDirectory {
         // name a file inside.
         let named: PathBuf = named.components().collect();
         let unfinished = beside(&named, UNFINISHED);
-        Self { named, unfinished, made: Vec::new() }
+        Self { named, unfinished, made: Vec::new(), lock: None }
     }
 
     /// The name that the directory will have.
@@ -267,37 +276,53 @@ impl RunDirectory {
     /// # Errors
     /// A file system that refuses; what bore the name then still does.
     pub fn finish(self, repeats: u32) -> Result<PathBuf, DirectoryError> {
-        for repeat in 0..repeats {
-            let (states, figures) = Self::repeat_files(repeat);
-            // The figures go first, so that half a removal is a repeat that was not kept.
-            for name in [figures, states] {
-                let path = self.unfinished.join(name);
-                if path.exists() {
-                    fs::remove_file(&path).map_err(at(&path))?;
-                }
-            }
-        }
-        let asked = self.unfinished.join(ASKED);
-        fs::remove_file(&asked).map_err(at(&asked))?;
-        if self.named.exists() {
-            let replaced = beside(&self.named, REPLACED);
+        let Self { named, unfinished, .. } = &self;
+        let replaced = beside(named, REPLACED);
+        let replaces = named.exists();
+        if replaces {
             if replaced.exists() {
                 fs::remove_dir_all(&replaced).map_err(at(&replaced))?;
             }
-            fs::rename(&self.named, &replaced).map_err(at(&self.named))?;
-            fs::rename(&self.unfinished, &self.named).map_err(at(&self.named))?;
+            fs::rename(named, &replaced).map_err(at(named))?;
+        }
+        if let Err(error) = fs::rename(unfinished, named) {
+            if replaces {
+                // Back as it was; if that fails too, the first error is the one to tell.
+                let _ = fs::rename(&replaced, named);
+            }
+            return Err(at(named)(error));
+        }
+        let kept = (0..repeats).map(Self::repeat_files);
+        let kept = kept.flat_map(|(states, figures)| [states, figures]);
+        for name in kept.chain([ASKED.to_string(), LOCK.to_string()]) {
+            let path = named.join(name);
+            if path.exists() {
+                fs::remove_file(&path).map_err(at(&path))?;
+            }
+        }
+        if replaces {
             fs::remove_dir_all(&replaced).map_err(at(&replaced))?;
-        } else {
-            fs::rename(&self.unfinished, &self.named).map_err(at(&self.named))?;
         }
         Ok(self.named)
+    }
+}
+
+/// Takes the lock of an unfinished run, which lasts as long as the file is open: of two processes,
+/// one has it. File systems without locks do without.
+fn take_lock(unfinished: &Path) -> Result<File, DirectoryError> {
+    let path = unfinished.join(LOCK);
+    let file = File::create(&path).map_err(at(&path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(unfinished.to_path_buf())),
+        _ => Ok(file),
     }
 }
 
 /// Whether a directory is a run's, or empty.
 fn is_replaceable(directory: &Path) -> Result<bool, DirectoryError> {
     let mut files = fs::read_dir(directory).map_err(at(directory))?;
-    Ok(files.next().is_none() || directory.join(SCENARIO).is_file())
+    let is_run = [SCENARIO, ASKED].iter().any(|name| directory.join(name).is_file());
+    Ok(files.next().is_none() || is_run)
 }
 
 fn is_kept_repeat(file: &fs::DirEntry) -> bool {
@@ -312,4 +337,61 @@ pub fn npy(values: &[f64], shape: &[usize]) -> Vec<u8> {
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).expect("memory takes what is written to it");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::repeat::StopReason;
+    use super::*;
+    use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
+    use crate::units::{PeerId, Round};
+
+    #[test]
+    fn a_repeat_is_kept_bit_for_bit_whatever_its_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(&folder.path().join("run"), false).unwrap();
+        let odd = f64::INFINITY;
+        let result = RepeatResult {
+            repeat: 3,
+            stop_reason: StopReason::Diverged,
+            rows: vec![MeasuredRow { round: Round(1), values: vec![0.1, odd, -odd, f64::NAN] }],
+            clear_releases: 7,
+            locals: vec![LocalFigures { risk: f64::NAN, train: 0.25, test: odd }],
+            degrees: vec![2],
+            samples: vec![5],
+            dimension: 2,
+            states: vec![1e-300, f64::NAN],
+            optimum: None,
+            reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
+            measured_rate: None,
+            divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),
+        };
+        directory.keep(&result).unwrap();
+        let kept = directory.kept(3).unwrap().unwrap();
+        assert_eq!(format!("{kept:?}"), format!("{result:?}"));
+        assert_eq!(directory.kept(2).unwrap(), None);
+    }
+
+    #[test]
+    fn a_run_under_way_belongs_to_one_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("run");
+        let directory = RunDirectory::create(&named, false).unwrap();
+        directory.write(ASKED, b"").unwrap();
+        assert!(matches!(RunDirectory::resume(&named), Err(DirectoryError::Busy(_))));
+        assert!(matches!(RunDirectory::create(&named, true), Err(DirectoryError::Busy(_))));
+        drop(directory);
+        assert!(RunDirectory::resume(&named).is_ok());
+    }
+
+    #[test]
+    fn force_spares_what_is_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("run");
+        let foreign = folder.path().join("run.unfinished");
+        fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
+        assert!(matches!(RunDirectory::create(&named, true), Err(DirectoryError::NotARun(_))));
+        assert!(foreign.join("thesis.txt").is_file());
+    }
 }

@@ -46,8 +46,6 @@ pub enum ExperimentError {
 /// What the command line may say over the scenario, without changing any result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Another engine.
-    pub engine: Option<EngineKind>,
     /// Another number of workers.
     pub workers: Option<usize>,
 }
@@ -55,7 +53,7 @@ pub struct Options {
 impl Options {
     /// The engine that will run.
     pub fn engine(&self, scenario: &Scenario) -> Engine {
-        match self.engine.unwrap_or(scenario.network.engine) {
+        match scenario.network.engine {
             EngineKind::Threads => Engine::Threads,
             EngineKind::Simulated => {
                 let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -183,7 +181,6 @@ pub fn execute(
     let Resolved { scenario, prediction } = resolved;
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
-    let mut declarations = Vec::new();
     let mut interrupted = false;
     for repeat in 0..scenario.repeat {
         if interrupt.load(Ordering::Relaxed) {
@@ -199,7 +196,6 @@ pub fn execute(
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), repeat, false)?;
         let result = run_repeat(&scenario, &assembly, repeat, options, interrupt, progress)?;
         metrics.clone_from(&assembly.metrics);
-        declarations.clone_from(&assembly.data.declarations);
         interrupted = result.stop_reason == StopReason::Interrupted;
         if let Some(directory) = directory
             && !interrupted
@@ -215,11 +211,10 @@ pub fn execute(
         // Every repeat was kept: the shape of the figures comes from the data's.
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
         metrics = assembly.metrics;
-        declarations = assembly.data.declarations;
     }
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats),
-        statement: statement(checked.scenario(), &declarations),
+        statement: statement(checked.scenario()),
         topology: checked.topology().clone(),
         scenario,
         prediction,

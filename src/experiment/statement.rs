@@ -3,9 +3,8 @@
 use crate::protocol::ProtocolConfig;
 use crate::scenario::Scenario;
 
-/// The privacy statement of a scenario. `data` holds the statistics that preprocessing takes from
-/// private data.
-pub fn statement(scenario: &Scenario, data: &[String]) -> Vec<String> {
+/// The privacy statement of a scenario.
+pub fn statement(scenario: &Scenario) -> Vec<String> {
     let sent = match &scenario.protocol {
         ProtocolConfig::Admm(_) | ProtocolConfig::GradientDescent(_) => "its model",
         ProtocolConfig::GradientTracking(_) => "its model and its gradient estimate",
@@ -39,9 +38,11 @@ pub fn statement(scenario: &Scenario, data: &[String]) -> Vec<String> {
                 .to_string(),
         );
     }
-    lines.extend(data.iter().map(|statistic| format!("outside the accounting: {statistic}")));
+    let statistics = scenario.data.declarations().into_iter();
+    lines.extend(statistics.map(|statistic| format!("outside the accounting: {statistic}")));
     lines.push(
-        "files with the peers' unreleased states, to be treated as private: model.npy, peers.csv"
+        "private files: model.npy and peers.csv hold the peers' unreleased states and figures, \
+         metrics.csv, summary.json and report.html exact figures over private data"
             .to_string(),
     );
     lines

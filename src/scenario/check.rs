@@ -93,6 +93,14 @@ impl Checked {
         &self.scenario
     }
 
+    /// The same scenario on another engine, which takes at most [`THREADS_PEER_LIMIT`] peers if it
+    /// is `threads`: one peer more, and the run is refused when it begins.
+    #[must_use]
+    pub fn on_engine(mut self, engine: EngineKind) -> Self {
+        self.scenario.network.engine = engine;
+        self
+    }
+
     /// The folder that its paths start from.
     pub fn base(&self) -> &Path {
         &self.base
@@ -112,6 +120,12 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     }
     if !(1..=100_000).contains(&scenario.repeat) {
         add("repeat", "expected 1 to 100000 repeats");
+    }
+    if let Some(step) = scenario.data.intercept_step()
+        && scenario.model.intercept
+    {
+        let path = format!("data.{step}");
+        add(&path, "model.intercept appends the constant already: expected one of the two");
     }
     if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
         add("model.loss", "the source has real targets: expected `squared`");

@@ -67,6 +67,11 @@ fn shipped() -> Vec<(&'static str, &'static str, Topology)> {
             "A torus of two rows and five columns: two rings of five, linked rung by rung.",
         ),
         (
+            "hypercube-16",
+            TopologyConfig::Hypercube { dimension: 4 },
+            "A hypercube of sixteen peers: linked where one bit of their numbers differs.",
+        ),
+        (
             "binary-tree-10",
             TopologyConfig::BinaryTree { peers: 10 },
             "A complete binary tree of ten peers, root 0.",

@@ -121,3 +121,34 @@ fn the_reader_of_sources_sees_every_form_of_a_path() {
     assert!(!may_use("units", "cli") && !may_use("network", "learn") && !may_use("data", "learn"));
     assert!(!may_use("stray", "units") && !may_use("cli", "stray"));
 }
+
+/// Where values are released without protection: the list that an audit starts from. A new entry is
+/// a decision, and belongs into the privacy statement.
+#[test]
+fn every_release_is_on_the_list() {
+    let root = Path::new(REPOSITORY).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut found = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(&root).expect("below src").display().to_string();
+        let text = fs::read_to_string(&file).expect("a source file");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        // The makers themselves, and a file of tests.
+        let exempt = path.starts_with("privacy") || path.ends_with("oracle.rs");
+        for line in code.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+            if (line.contains("public(") || line.contains("in_the_clear(")) && !exempt {
+                found.push(format!("{path}: {line}"));
+            }
+        }
+    }
+    found.sort();
+    let expected = [
+        "protocol/admm.rs: let message = public(self.round).zip(model);",
+        "protocol/admm.rs: let model = in_the_clear(self.outbox.shared(self.round), Pieces::RECORD);",
+        "protocol/gradient_descent.rs: context.broadcast(&public(Say::Degree(degree)));",
+        "protocol/gradient_descent.rs: let message = public(self.round).zip(state);",
+        "protocol/gradient_descent.rs: let state = in_the_clear(self.outbox.shared(self.round), Pieces::RECORD);",
+    ];
+    assert_eq!(found, expected);
+}

@@ -10,6 +10,7 @@ use hushmesh::data::{self, Partitioned};
 use hushmesh::experiment::{self, RunResult};
 use hushmesh::learn::Loss;
 use hushmesh::scenario::Checked;
+use hushmesh::topology::GraphFile;
 use hushmesh::units::PeerId;
 
 /// Newton's method on Σ_i (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/2)|w|², written out.
@@ -116,7 +117,10 @@ fn every_shipped_topology_reaches_the_central_optimum_even_and_uneven() {
     assert!(files.len() >= 8, "a file for every generator, and the graph of ten peers");
     for file in files {
         for loss in [Loss::Logistic, Loss::Squared] {
-            for partition in ["even", "{ratio: [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]}"] {
+            let peers = GraphFile::read(&file).unwrap().topology.peers();
+            // From nothing at all to nine times as much as the least.
+            let weights: Vec<String> = (0..peers).map(|i| (i % 10).to_string()).collect();
+            for partition in ["even", &format!("{{ratio: [{}]}}", weights.join(", "))] {
                 let topology = format!("{{file: {}}}", file.display());
                 let far = distance_to_optimum(&topology, loss, partition, ADMM);
                 assert!(far < 1e-8, "{}, {loss:?}, {partition}: {far}", file.display());

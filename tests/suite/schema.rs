@@ -23,6 +23,7 @@ pub(crate) fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<()
     for (word, rule) in schema {
         let list = || rule.as_array().into_iter().flatten();
         let passes = || list().filter(|branch| conforms(value, branch, root).is_ok()).count();
+        let length = value.as_str().map(|text| text.chars().count() as u64);
         match word.as_str() {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => {}
             "$ref" => {
@@ -48,6 +49,8 @@ pub(crate) fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<()
             "oneOf" => demand(passes() == 1, word)?,
             "anyOf" => demand(passes() > 0, word)?,
             "allOf" => demand(passes() == list().count(), word)?,
+            "minLength" => demand(length.is_none() || length >= rule.as_u64(), word)?,
+            "maxLength" => demand(length.is_none() || length <= rule.as_u64(), word)?,
             "minimum" => demand(number.is_none() || number >= rule.as_f64(), word)?,
             "maximum" => demand(number.is_none() || number <= rule.as_f64(), word)?,
             "exclusiveMinimum" => demand(number.is_none() || number > rule.as_f64(), word)?,
@@ -68,9 +71,18 @@ pub(crate) fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<()
                 }
             }
             "additionalProperties" => {
-                let known = &schema["properties"];
-                let mut keys = value.as_object().into_iter().flat_map(|object| object.keys());
-                demand(rule == true || keys.all(|key| known.get(key).is_some()), word)?;
+                let known = schema.get("properties");
+                let entries = value.as_object().into_iter().flatten();
+                for (key, item) in
+                    entries.filter(|(key, _)| known.is_none_or(|known| known.get(key).is_none()))
+                {
+                    match rule {
+                        Value::Bool(allowed) => demand(*allowed, word)?,
+                        rule => {
+                            conforms(item, rule, root).map_err(|why| format!("{key}: {why}"))?
+                        }
+                    }
+                }
             }
             other => return Err(format!("this test does not know the word {other}")),
         }

@@ -1,7 +1,7 @@
 //! report.html of a run.
 
 use super::summary::Summary;
-use super::terminal::{cell, figures};
+use super::terminal::{cell, figures, headline};
 use crate::experiment::{RepeatResult, RunResult, StopReason};
 use crate::learn::distance;
 use crate::measure::{Estimate, Metric};
@@ -21,10 +21,8 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         .filter(|r| r.stop_reason != StopReason::Interrupted || result.repeats.len() == 1)
         .collect();
     let mut page = Page::new(summary.name.as_str()).lead(format!(
-        "{}: {} peers, {} links, {} samples in dimension {}. {} complete; seed {}. Fingerprint {}.",
-        result.scenario.topology.label(),
-        result.topology.peers(),
-        result.topology.links(),
+        "{}; {} samples in dimension {}. {} complete; seed {}. Fingerprint {}.",
+        headline(result),
         repeats.first().map_or(0, |r| r.samples.iter().map(|&m| u64::from(m)).sum::<u64>()),
         repeats.first().map_or(0, |r| r.dimension),
         if summary.repeats == 1 {

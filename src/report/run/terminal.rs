@@ -6,6 +6,7 @@ use super::summary::Summary;
 use crate::experiment::RunResult;
 use crate::measure::{Estimate, Metric};
 use crate::report::{Cell, Column, Table, figure};
+use crate::topology::TopologyConfig;
 
 /// A cell with the mean and, where there is one, its interval.
 pub(super) fn cell(estimate: &Estimate) -> Cell {
@@ -16,19 +17,25 @@ pub(super) fn cell(estimate: &Estimate) -> Cell {
     }
 }
 
+/// The graph in words. Generators say their size themselves.
+pub(super) fn headline(result: &RunResult) -> String {
+    let (label, links) = (result.scenario.topology.label(), result.topology.links());
+    match result.scenario.topology {
+        TopologyConfig::File(_) => {
+            format!("{label}, {} peers, {links} links", result.topology.peers())
+        }
+        _ => format!("{label}, {links} links"),
+    }
+}
+
 /// The run in a few lines and a table.
 pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> String {
     let repeats = match summary.repeats {
+        0 => "interrupted in the first repeat".to_string(),
         1 => "1 repeat".to_string(),
         repeats => format!("{repeats} repeats, mean and 95 % interval"),
     };
-    let mut text = format!(
-        "{}: {}, {} peers, {} links; {repeats}\n\n",
-        summary.name,
-        result.scenario.topology.label(),
-        result.topology.peers(),
-        result.topology.links(),
-    );
+    let mut text = format!("{}: {}; {repeats}\n\n", summary.name, headline(result),);
     text += &figures(summary).to_text();
     text.push('\n');
     for line in &summary.statement {
