@@ -1,7 +1,9 @@
 //! A scenario written by the program is read back as it was, and is what the schema says.
 
 use hushmesh::data::{
-    CsvFile, DataConfig, LinearLogistic, LinearRegression, Partition, Samples, Source, Step, Task,
+    Categories, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, LabelShards, LibsvmFile,
+    LinearLogistic, LinearRegression, Missing, NpyFiles, Partition, Pca, Samples, Scaled, Source,
+    Step, Task, TwoGroups, WithRepetition,
 };
 use hushmesh::learn::{Loss, ModelConfig};
 use hushmesh::measure::{MeasureConfig, StopConfig, What};
@@ -84,11 +86,51 @@ fn topology() -> impl Strategy<Value = TopologyConfig> {
         (peers(), 0_usize..100, any::<bool>()).prop_map(|(peers, degree, resample)| {
             TopologyConfig::RandomRegular { peers, degree, resample }
         }),
+        (1_usize..=4096, 1_usize..=4096)
+            .prop_map(|(rows, columns)| TopologyConfig::Torus { rows, columns }),
+        (0_usize..=23).prop_map(|dimension| TopologyConfig::Hypercube { dimension }),
+        peers().prop_map(|peers| TopologyConfig::BinaryTree { peers }),
+        (peers(), 1_usize..100, number(0.0, 1.0), any::<bool>()).prop_map(
+            |(peers, degree, rewiring, resample)| TopologyConfig::WattsStrogatz {
+                peers,
+                degree,
+                rewiring,
+                resample
+            }
+        ),
+        (peers(), 1_usize..100, any::<bool>()).prop_map(|(peers, links, resample)| {
+            TopologyConfig::BarabasiAlbert { peers, links, resample }
+        }),
+        (peers(), number(1e-6, 1.4), any::<bool>()).prop_map(|(peers, radius, resample)| {
+            TopologyConfig::RandomGeometric { peers, radius, resample }
+        }),
+        (2_usize..99, 1_usize..99, 1_usize..9, any::<bool>()).prop_map(
+            |(cliques, clique_size, bridges, closed)| TopologyConfig::Barbell {
+                cliques,
+                clique_size,
+                bridges,
+                closed
+            }
+        ),
+        peers().prop_map(|peers| TopologyConfig::Exponential { peers }),
+        peers().prop_map(|peers| TopologyConfig::OnePeerExponential { peers }),
+        (
+            prop::collection::vec(1_usize..99, 1..5),
+            number(0.0, 1.0),
+            number(1e-9, 1.0),
+            any::<bool>()
+        )
+            .prop_map(|(sizes, within, between, resample)| {
+                TopologyConfig::StochasticBlock { sizes, within, between, resample }
+            }),
         text().prop_map(|path| TopologyConfig::File(path.into())),
     ]
 }
 
 fn source() -> impl Strategy<Value = Source> {
+    let values = prop::collection::vec(text(), 1..4).prop_map(Categories::Values);
+    let categories = prop_oneof![Just(Categories::Found), values];
+    let categorical = prop::collection::btree_map(text(), categories, 0..3);
     let dimension = || 1_usize..=1_000_000;
     let features = prop::option::of(prop::collection::vec(text(), 1..4));
     prop_oneof![
@@ -103,12 +145,29 @@ fn source() -> impl Strategy<Value = Source> {
                 Source::LinearRegression(LinearRegression { dimension, norm, noise, bound })
             }
         ),
-        (text(), text(), features, prop::option::of(text()), any::<bool>()).prop_map(
-            |(path, label, features, positive, regression)| {
-                let task = if regression { Task::Regression } else { Task::Classification };
-                Source::Csv(CsvFile { path: path.into(), label, features, positive, task })
+        (text(), text(), features, prop::option::of(text()), categorical, any::<bool>()).prop_map(
+            |(path, label, features, positive, categorical, odd)| {
+                let task = if odd { Task::Regression } else { Task::Classification };
+                let missing = if odd { Missing::DropRow } else { Missing::Error };
+                let file = CsvFile::new(path, label);
+                Source::Csv(CsvFile { features, positive, task, categorical, missing, ..file })
             }
         ),
+        (text(), prop::option::of(dimension()), prop::option::of(number(-9.0, 9.0))).prop_map(
+            |(path, dimension, positive)| {
+                let task = Task::Classification;
+                Source::Libsvm(LibsvmFile { path: path.into(), dimension, positive, task })
+            }
+        ),
+        (text(), text(), prop::collection::vec(any::<u8>(), 1..4)).prop_map(
+            |(images, labels, positive)| {
+                Source::Idx(IdxFiles { images: images.into(), labels: labels.into(), positive })
+            }
+        ),
+        (text(), text(), prop::option::of(number(-9.0, 9.0))).prop_map(|(x, y, positive)| {
+            let task = Task::Regression;
+            Source::Npy(NpyFiles { x: x.into(), y: y.into(), positive, task })
+        }),
     ]
 }
 
@@ -118,12 +177,27 @@ fn data() -> impl Strategy<Value = DataConfig> {
         (1_u32..).prop_map(|rows| Some(Samples::Total(rows))),
         (1_u32..).prop_map(|rows| Some(Samples::PerPeer(rows))),
     ];
-    let steps = prop::sample::select(vec![Step::Standardise, Step::UnitBall]);
+    let columns = prop::collection::vec(text(), 1..3);
+    let steps = prop_oneof![
+        Just(Step::Standardise),
+        Just(Step::UnitBall),
+        Just(Step::UnitSphere),
+        Just(Step::Intercept),
+        Just(Step::MaxScale(Scaled::All)),
+        columns.prop_map(|columns| Step::MaxScale(Scaled::Columns(columns))),
+        number(1e-9, 1e9).prop_map(|by| Step::Divide(Divide { by })),
+        (1_usize..4096).prop_map(|dimension| Step::Pca(Pca { dimension })),
+    ];
     let weights = prop::collection::vec(number(0.0, 1e9), 1..5);
     let partition = prop_oneof![
         Just(Partition::Even),
         Just(Partition::Blocks),
-        weights.prop_map(Partition::Ratio)
+        weights.prop_map(Partition::Ratio),
+        number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletSizes(Dirichlet { alpha })),
+        number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletLabels(Dirichlet { alpha })),
+        number(1.0, 1e9).prop_map(|unevenness| Partition::TwoGroups(TwoGroups { unevenness })),
+        (1_u32..=10_000).prop_map(|per_peer| Partition::LabelShards(LabelShards { per_peer })),
+        (1_u32..).prop_map(|rows| Partition::WithRepetition(WithRepetition { rows })),
     ];
     let steps = prop::collection::vec(steps, 0..3);
     (source(), samples, 0.0..1.0, steps, partition, any::<bool>()).prop_map(
