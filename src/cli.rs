@@ -20,10 +20,10 @@ use crate::scenario::schema;
 const CODES: &str = "\
 Exit codes:
     0  done
-    1  the run failed: peers stuck, a peer that panicked, an optimum that cannot be found
+    1  the run failed: peers stuck, a peer that cannot go on, an optimum that cannot be found
     2  wrong arguments
     3  the scenario is not valid, or its graph file is not
-    4  a data file cannot be used
+    4  a data file, or a graph given as argument, cannot be used
     5  files cannot be written, or --out exists
     6  done, but a repeat diverged
   130  interrupted; the run can be resumed";

@@ -356,6 +356,7 @@ mod tests {
             stop_reason: StopReason::Diverged,
             rows: vec![MeasuredRow { round: Round(1), values: vec![0.1, odd, -odd, f64::NAN] }],
             clear_releases: 7,
+            multiplicity: 1,
             locals: vec![LocalFigures { risk: f64::NAN, train: 0.25, test: odd }],
             degrees: vec![2],
             samples: vec![5],

@@ -42,6 +42,9 @@ pub struct RepeatResult {
     pub rows: Vec<MeasuredRow>,
     /// Releases without protection, over all peers.
     pub clear_releases: u64,
+    /// How often the most repeated training sample was dealt: 1 where none repeats. What is released
+    /// of a record is released that often.
+    pub multiplicity: usize,
     /// Each peer's figures at the end.
     pub locals: Vec<LocalFigures>,
     /// Each peer's number of neighbours.

@@ -347,6 +347,7 @@ fn run_repeat(
         repeat,
         stop_reason,
         clear_releases,
+        multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
         samples: assembly.topology.ids().map(|p| train.rows(p) as u32).collect(),

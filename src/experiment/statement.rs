@@ -1,5 +1,6 @@
 //! What a scenario protects, and what it does not: in plain words, before anything runs.
 
+use crate::data::Partition;
 use crate::protocol::ProtocolConfig;
 use crate::scenario::Scenario;
 
@@ -35,6 +36,13 @@ pub fn statement(scenario: &Scenario) -> Vec<String> {
         lines.push(
             "outside the accounting: how long a peer computes depends on its data, and its \
              neighbours see when messages come"
+                .to_string(),
+        );
+    }
+    if matches!(scenario.data.partition, Partition::WithRepetition(_)) {
+        lines.push(
+            "samples repeat: the same record may be dealt to several peers, each of which releases \
+             what it makes of it"
                 .to_string(),
         );
     }

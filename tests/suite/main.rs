@@ -9,6 +9,7 @@ mod extremes;
 mod interrupt;
 mod output;
 mod quickstart;
+mod real_data;
 mod round_trip;
 mod schema;
 mod workbench;

@@ -39,6 +39,8 @@ pub struct Summary {
     pub references: Vec<(&'static str, Estimate)>,
     /// Releases without protection, over all peers.
     pub clear_releases: Estimate,
+    /// How often the most repeated training sample was dealt, in any repeat.
+    pub multiplicity: usize,
     /// The privacy statement.
     pub statement: Vec<String>,
     /// What to know before trusting the figures.
@@ -102,6 +104,7 @@ pub fn summary(result: &RunResult) -> Summary {
         measured_rate: over(&|r| r.measured_rate.unwrap_or(f64::NAN)),
         references,
         clear_releases: over(&|r| r.clear_releases as f64),
+        multiplicity: shown.iter().map(|r| r.multiplicity).max().unwrap_or(1),
         statement: result.statement.clone(),
         warnings: warnings(result, complete.len()),
     }
@@ -183,6 +186,7 @@ impl Summary {
             "references": object(self.references.clone()),
             "privacy": {
                 "clear_releases": self.clear_releases,
+                "sample_multiplicity": self.multiplicity,
                 "statement": self.statement,
             },
             "warnings": self.warnings,

@@ -1,0 +1,39 @@
+//! Real data, where it is at hand: a test that finds none says so and passes.
+
+use std::path::Path;
+
+use crate::workbench::{REPOSITORY, Workbench};
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that skips says so")]
+fn adult_is_fitted_as_by_a_central_solver() {
+    let file = Path::new(REPOSITORY).join("../shared/data/adult/adult.csv.gz");
+    if !file.is_file() {
+        eprintln!("skipped: there is no {}", file.display());
+        return;
+    }
+    let bench = Workbench::new();
+    let scenario = Path::new(REPOSITORY).join("scenarios/adult.yaml");
+    // This copy has a header.
+    let path =
+        format!("data.source.csv.path={}", file.canonicalize().expect("it is there").display());
+    let changes = [
+        path.as_str(),
+        "data.source.csv.header=true",
+        "data.source.csv.columns=null",
+        "protocol.admm.rounds=500",
+        "measure.every=50",
+    ];
+    let set: Vec<&str> = changes.iter().flat_map(|change| ["--set", change]).collect();
+    let summary = bench.run(&scenario.display().to_string(), "adult", &set);
+    let figure = |section: &str, name: &str| {
+        summary[section][name]["mean"].as_f64().unwrap_or_else(|| panic!("no {name}: {summary}"))
+    };
+    let accuracy = figure("metrics", "test_accuracy_worst");
+    let central = figure("references", "central_test_accuracy");
+    assert!((accuracy - central).abs() < 0.001, "{accuracy} {central}");
+    let excess =
+        figure("metrics", "empirical_risk") - figure("references", "central_empirical_risk");
+    assert!(excess.abs() < 1e-8, "{excess}");
+    assert!(accuracy > figure("references", "trivial_test_accuracy") + 0.05);
+}
