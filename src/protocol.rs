@@ -4,6 +4,8 @@ pub mod admm;
 mod automatic;
 pub mod gradient_descent;
 mod inbox;
+#[cfg(test)]
+mod three_peers;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -60,8 +60,8 @@ impl Charge {
 /// The only makers are in [`privacy`](super). Raw data does not fit where a message is asked for:
 ///
 /// ```compile_fail
-/// # use hushmesh::privacy::Released;
-/// let stolen: Released<Vec<f64>> = Released { value: vec![1.0], charge: todo!() };
+/// # use hushmesh::privacy::{Charge, Released};
+/// let stolen: Released<Vec<f64>> = Released { value: vec![1.0], charge: Charge::Public };
 /// ```
 ///
 /// Post-processing of released values is free. [`map`](Self::map) takes a plain function, not a

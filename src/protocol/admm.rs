@@ -269,62 +269,9 @@ impl Peer for AdmmPeer {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
-
+    use super::super::three_peers::{ENGINES, rows_and_moments};
     use super::*;
-    use crate::data::{DataConfig, LinearRegression, Partition, Samples as Count, Source, prepare};
-    use crate::network::{Engine, Flow, Links, NetworkConfig, Probe, Row, Schedule, run};
-    use crate::random::Streams;
-    use crate::topology::path;
-    use crate::units::Seed;
-
-    struct Nothing;
-
-    impl Probe for Nothing {
-        type Local = ();
-        fn local(&self, _: PeerId, _: &[f64]) {}
-    }
-
-    /// Every row of three peers on a path that solve ridge regression in one dimension, and their
-    /// (mean x², mean xy).
-    fn rows_and_moments(
-        engine: Engine,
-        parameters: AdmmParameters,
-    ) -> (Vec<Row<()>>, [(f64, f64); 3]) {
-        let law = LinearRegression { dimension: 1, norm: 2.0, noise: 0.7, bound: 5.0 };
-        let config = DataConfig {
-            samples: Some(Count::PerPeer(6)),
-            partition: Partition::Ratio(vec![1.0, 0.0, 3.0]),
-            ..DataConfig::from(Source::LinearRegression(law))
-        };
-        let streams = Streams::new(Seed(5), 0);
-        let data = prepare(&config, 3, false, &streams, Path::new("")).unwrap();
-        let topology = path(3).unwrap();
-        let peers = topology
-            .ids()
-            .map(|peer| {
-                let own = LocalData::new(data.train.clone(), peer);
-                AdmmPeer::new(own, topology.neighbours(peer), parameters)
-            })
-            .collect();
-        let mut rows = Vec::new();
-        let links = Links::new(&NetworkConfig::default(), &topology, &streams);
-        let schedule = Schedule { every: 1, last: parameters.rounds };
-        let idle = AtomicBool::new(false);
-        run(engine, &topology, &links, peers, (&Nothing, schedule), &idle, &mut |row| {
-            rows.push(row);
-            Flow::Continue
-        })
-        .unwrap();
-        let moments = [0, 1, 2].map(|i| {
-            let local = data.train.local(PeerId(i));
-            let m = (local.y.len() as f64).max(1.0);
-            let both = local.x.iter().zip(local.y);
-            both.fold((0.0, 0.0), |(xx, xy), (x, y)| (xx + x * x / m, xy + x * y / m))
-        });
-        (rows, moments)
-    }
+    use crate::data::Partition;
 
     #[test]
     fn every_round_is_the_recursion_written_in_scalars() {
@@ -336,8 +283,13 @@ mod tests {
             rounds: Round(40),
             tolerance: 1e-14,
         };
-        for engine in [Engine::Simulated { workers: 2 }, Engine::Threads] {
-            let (rows, moments) = rows_and_moments(engine, parameters);
+        for engine in ENGINES {
+            // The one in the middle has nothing.
+            let partition = Partition::Ratio(vec![1.0, 0.0, 3.0]);
+            let (rows, moments) =
+                rows_and_moments(engine, partition, parameters.rounds, |data, near| {
+                    AdmmPeer::new(data, near, parameters)
+                });
             assert_eq!(rows.len(), 40);
             let neighbours: [&[usize]; 3] = [&[1], &[0, 2], &[1]];
             let (mut w, mut gamma) = ([0.0; 3], [0.0; 3]);

@@ -322,59 +322,20 @@ impl Peer for GradientPeer {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
-
+    use super::super::three_peers::{self, ENGINES};
     use super::*;
-    use crate::data::{DataConfig, LinearRegression, Samples as Count, Source, prepare};
-    use crate::network::{Engine, Flow, Links, NetworkConfig, Probe, Row, Schedule, run};
-    use crate::random::Streams;
-    use crate::topology::path;
-    use crate::units::Seed;
-
-    struct Nothing;
-
-    impl Probe for Nothing {
-        type Local = ();
-        fn local(&self, _: PeerId, _: &[f64]) {}
-    }
+    use crate::data::Partition;
+    use crate::network::{Engine, Row};
 
     const RIDGE: f64 = 0.2;
 
-    /// Ridge regression in one dimension on a path of three: all rows, and (mean x², mean xy).
     fn rows_and_moments(
         engine: Engine,
         parameters: GradientParameters,
     ) -> (Vec<Row<()>>, [(f64, f64); 3]) {
-        let law = LinearRegression { dimension: 1, norm: 2.0, noise: 0.7, bound: 5.0 };
-        let source = Source::LinearRegression(law);
-        let config = DataConfig { samples: Some(Count::PerPeer(6)), ..DataConfig::from(source) };
-        let streams = Streams::new(Seed(5), 0);
-        let data = prepare(&config, 3, false, &streams, Path::new("")).unwrap();
-        let topology = path(3).unwrap();
-        let peers = topology
-            .ids()
-            .map(|peer| {
-                let own = LocalData::new(data.train.clone(), peer);
-                GradientPeer::new(own, topology.neighbours(peer), parameters)
-            })
-            .collect();
-        let mut rows = Vec::new();
-        let links = Links::new(&NetworkConfig::default(), &topology, &streams);
-        let schedule = Schedule { every: 1, last: parameters.rounds };
-        let idle = AtomicBool::new(false);
-        run(engine, &topology, &links, peers, (&Nothing, schedule), &idle, &mut |row| {
-            rows.push(row);
-            Flow::Continue
+        three_peers::rows_and_moments(engine, Partition::Even, parameters.rounds, |data, near| {
+            GradientPeer::new(data, near, parameters)
         })
-        .unwrap();
-        let moments = [0, 1, 2].map(|i| {
-            let local = data.train.local(PeerId(i));
-            let m = local.y.len() as f64;
-            let both = local.x.iter().zip(local.y);
-            both.fold((0.0, 0.0), |(xx, xy), (x, y)| (xx + x * x / m, xy + x * y / m))
-        });
-        (rows, moments)
     }
 
     /// Metropolis on the path 0 – 1 – 2 (degrees 1, 2, 1), by hand.
@@ -401,7 +362,7 @@ mod tests {
     #[test]
     fn every_round_is_the_recursion_written_in_scalars() {
         let alpha = 0.3;
-        for engine in [Engine::Simulated { workers: 2 }, Engine::Threads] {
+        for engine in ENGINES {
             for tracking in [false, true] {
                 let (rows, moments) = rows_and_moments(engine, parameters(alpha, 30, tracking));
                 assert_eq!(rows.len(), 30);
