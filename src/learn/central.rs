@@ -37,8 +37,8 @@ pub struct Central {
 /// above [`DENSE_LIMIT`] dimensions) and a line search on function values.
 ///
 /// # Errors
-/// When the gradient cannot be brought below 1e-10, relative to its terms: data that is not finite, or
-/// a problem without regularisation whose optimum lies at infinity.
+/// When the gradient cannot be brought below 1e-10, relative to its terms, in 200 steps: data that is
+/// not finite, or a problem without regularisation whose optimum lies at infinity.
 pub fn central_optimum(
     parts: &[Objective<'_>],
     ridge: f64,

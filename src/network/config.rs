@@ -88,7 +88,7 @@ pub struct BandwidthConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LossConfig {
-    /// Probability that a transmission is lost, from 0 (default) to below 1.
+    /// Probability that a transmission is lost, from 0 (default) to 0.99.
     pub probability: f64,
     /// Seconds until it is sent again; default 0.2.
     pub timeout: f64,

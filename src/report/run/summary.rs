@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::experiment::{RepeatResult, RunResult, StopReason};
 use crate::measure::{Estimate, Metric};
+use crate::network::EngineKind;
 use crate::protocol::admm::AdmmConfig;
 use crate::protocol::gradient_descent::GradientTrackingConfig;
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -147,6 +148,16 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
         warnings.push("one repeat: the figures have no intervals".to_string());
     } else if complete < FEW_REPEATS && !result.interrupted {
         warnings.push(format!("only {complete} repeats: the intervals are wide and uncertain"));
+    }
+    let clock = result.metrics.iter().position(|&metric| metric == Metric::SimSeconds);
+    let simulated = result.scenario.network.engine == EngineKind::Simulated;
+    let stuck = |repeat: &RepeatResult| {
+        let last = repeat.rows.last().zip(clock);
+        last.is_some_and(|(row, column)| row.values[column].is_nan())
+    };
+    if simulated && result.repeats.iter().any(stuck) {
+        warnings
+            .push("simulated time went beyond the clock's 584 years and is left out".to_string());
     }
     if result.scenario.network.compute.seconds_per_sample == 0.0 {
         warnings.push(
