@@ -17,8 +17,12 @@
 //! assert_ne!(first, family.at(4, 5).random::<f64>(), "another peer, another stream");
 //! ```
 
-use rand::SeedableRng;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Gamma, StandardNormal};
 use sha2::{Digest, Sha256};
 
 use crate::units::Seed;
@@ -47,6 +51,14 @@ pub enum Purpose {
     Speed,
     /// The starting vector of an iterative eigenvalue method.
     Spectrum,
+    /// Users' privacy levels, where they are drawn; one stream per row.
+    Levels,
+    /// Randomised responses; one stream per row.
+    Responses,
+    /// The noise of perturbed objectives; one stream per peer.
+    ObjectiveNoise,
+    /// The noise of sent models; one stream per peer, positioned by round.
+    PrimalNoise,
 }
 
 /// All streams of one repeat of a run.
@@ -106,6 +118,97 @@ impl Family {
     }
 }
 
+/// Where a mechanism's noise comes from: streams, or a tape in their place.
+///
+/// A tape holds given numbers for given addresses, so that a published example runs through the very
+/// peers and engines that a scenario runs through.
+#[derive(Clone, Debug)]
+pub enum Draws {
+    /// Drawn.
+    Streams(Family),
+    /// Given.
+    Tape(Arc<Tape>),
+}
+
+/// Given numbers by (member, position).
+#[derive(Clone, Debug, Default)]
+pub struct Tape {
+    numbers: BTreeMap<(u64, u64), Vec<f64>>,
+}
+
+impl Tape {
+    /// Puts numbers at an address.
+    pub fn record(&mut self, member: u64, position: u64, numbers: Vec<f64>) {
+        self.numbers.insert((member, position), numbers);
+    }
+}
+
+impl Draws {
+    /// The draws of `member` at `position`.
+    ///
+    /// # Panics
+    /// If they come from a tape that has nothing there.
+    pub fn at(&self, member: u64, position: u64) -> Draw<'_> {
+        match self {
+            Self::Streams(family) => Draw::Stream(family.at(member, position)),
+            Self::Tape(tape) => {
+                let numbers = tape.numbers.get(&(member, position));
+                let numbers =
+                    numbers.unwrap_or_else(|| panic!("nothing on tape for {member} at {position}"));
+                Draw::Tape(numbers.iter())
+            }
+        }
+    }
+}
+
+/// Draws from one address, one after the other.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack; a box would be an allocation per draw"
+)]
+pub enum Draw<'a> {
+    /// From a stream.
+    Stream(Stream),
+    /// From a tape: whatever is asked for is the next number there.
+    Tape(std::slice::Iter<'a, f64>),
+}
+
+impl Draw<'_> {
+    /// A standard normal number.
+    pub fn normal(&mut self) -> f64 {
+        match self {
+            Self::Stream(stream) => StandardNormal.sample(stream),
+            Self::Tape(numbers) => next(numbers),
+        }
+    }
+
+    /// A uniform number from [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        match self {
+            Self::Stream(stream) => stream.random(),
+            Self::Tape(numbers) => next(numbers),
+        }
+    }
+
+    /// A number with the density ∝ x^{shape−1} e^{−x}.
+    ///
+    /// # Panics
+    /// If the shape is not positive and finite.
+    pub fn gamma(&mut self, shape: f64) -> f64 {
+        match self {
+            Self::Stream(stream) => {
+                Gamma::new(shape, 1.0).expect("a positive, finite shape").sample(stream)
+            }
+            Self::Tape(numbers) => next(numbers),
+        }
+    }
+}
+
+fn next(numbers: &mut std::slice::Iter<'_, f64>) -> f64 {
+    *numbers.next().expect("the tape holds as many numbers as are drawn")
+}
+
 #[cfg(test)]
 mod tests {
     use rand::Rng;
@@ -135,5 +238,14 @@ mod tests {
     fn a_stream_is_its_own_position_zero() {
         let family = Streams::new(Seed(3), 2).family(Purpose::Speed, 0);
         assert_eq!(family.stream(9).next_u64(), family.at(9, 0).next_u64());
+    }
+
+    #[test]
+    fn a_tape_gives_what_was_put_on_it() {
+        let mut tape = Tape::default();
+        tape.record(4, 2, vec![0.5, -1.5]);
+        let draws = Draws::Tape(Arc::new(tape));
+        let mut draw = draws.at(4, 2);
+        assert_eq!([draw.normal(), draw.uniform()], [0.5, -1.5]);
     }
 }

@@ -95,6 +95,43 @@ impl AddAssign for SimTime {
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
+/// A privacy loss ε, from 0; infinite where there is no bound.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Epsilon(pub f64);
+
+impl Epsilon {
+    /// No loss.
+    pub const ZERO: Self = Self(0.0);
+    /// No bound.
+    pub const UNBOUNDED: Self = Self(f64::INFINITY);
+
+    /// The lesser of two bounds.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
+}
+
+impl fmt::Display for Epsilon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_finite() { self.0.fmt(f) } else { f.write_str("∞") }
+    }
+}
+
+/// The probability δ with which an ε may fail, between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Delta(pub f64);
+
+impl fmt::Display for Delta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:e}", self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
