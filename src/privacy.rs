@@ -5,10 +5,14 @@
 //! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
 //! sent, not when it is made: sending twice is booked twice.
 
+mod gaussian;
 mod ledger;
+mod normal;
 mod released;
 mod wire;
 
+pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
 pub use ledger::{Account, Line, Receivers};
+pub use normal::{cdf as normal_cdf, ln_cdf as normal_ln_cdf, quantile as normal_quantile};
 pub use released::{Charge, Pieces, Released, in_the_clear, public};
 pub use wire::{Wire, WireError};
