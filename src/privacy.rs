@@ -4,12 +4,29 @@
 //! no data went into (counters, control), [`in_the_clear`] for what leaves unprotected, which the
 //! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
 //! sent, not when it is made: sending twice is booked twice.
+//!
+//! What releases cost together is a [`Spent`], whose bound at a δ names the route that gave it:
+//!
+//! ```
+//! use hushmesh::privacy::{Calibration, Route, Spent};
+//! use hushmesh::units::{Delta, Epsilon};
+//!
+//! let (sensitivity, delta) = (1.0, Delta(1e-5));
+//! let deviation = Calibration::Exact.deviation(sensitivity, Epsilon(1.0), delta)?;
+//! let one = Spent::gaussian(sensitivity / deviation);
+//! let hundred = one.times(100).bound(delta);
+//! assert_eq!(hundred.route, Route::Gaussian);
+//! // Far less than a hundred times the loss of one.
+//! assert!((1.0 - one.bound(delta).epsilon.0).abs() < 1e-9 && hundred.epsilon.0 < 16.0);
+//! # Ok::<(), hushmesh::privacy::CalibrationError>(())
+//! ```
 
 mod gaussian;
 mod ledger;
 mod normal;
 mod released;
 mod renyi;
+mod spent;
 mod wire;
 
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
@@ -20,4 +37,5 @@ pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,
     zcdp_epsilon_simple,
 };
+pub use spent::{Bound, Route, Spent};
 pub use wire::{Wire, WireError};
