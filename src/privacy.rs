@@ -5,10 +5,12 @@
 //! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
 //! sent, not when it is made: sending twice is booked twice.
 
+mod beta;
 mod ledger;
 mod released;
 mod wire;
 
+pub use beta::{binomial_interval, regularised_beta};
 pub use ledger::{Account, Line, Receivers};
 pub use released::{Charge, Pieces, Released, in_the_clear, public};
 pub use wire::{Wire, WireError};
