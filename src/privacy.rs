@@ -7,10 +7,14 @@
 
 mod beta;
 mod ledger;
+mod objective_noise;
 mod released;
 mod wire;
 
 pub use beta::{binomial_interval, regularised_beta};
 pub use ledger::{Account, Line, Receivers};
+pub use objective_noise::{
+    Deviation, Guarantee, Neighbours, ObjectiveNoise, Radius, Rate, Release, Route,
+};
 pub use released::{Charge, Pieces, Released, in_the_clear, public};
 pub use wire::{Wire, WireError};
