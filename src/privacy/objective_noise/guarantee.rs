@@ -116,6 +116,7 @@ impl ObjectiveNoise {
         let distance = release.moved_by(release.label_slope);
         let (epsilon, delta, route) = match *self {
             _ if distance == 0.0 => INDEPENDENT,
+            _ if release.may_lack_a_minimiser() => NOTHING,
             Self::Sphere(_) => NOTHING,
             Self::Ball(Radius { radius }) => {
                 (0.0, pushed_out(distance, radius, release.dimension), Route::Overlap)
@@ -136,6 +137,7 @@ impl ObjectiveNoise {
         let more = release.ln_determinants();
         let (epsilon, delta, route) = match *self {
             _ if distance == 0.0 => INDEPENDENT,
+            _ if release.may_lack_a_minimiser() => NOTHING,
             Self::Sphere(_) => NOTHING,
             Self::Ball(Radius { radius }) => {
                 let out = |distance| pushed_out(distance, radius, release.dimension);
@@ -161,6 +163,7 @@ impl ObjectiveNoise {
         let more = release.ln_determinants();
         let (epsilon, delta, route) = match *self {
             _ if distance == 0.0 => INDEPENDENT,
+            _ if release.may_lack_a_minimiser() => NOTHING,
             Self::Sphere(_) => NOTHING,
             Self::Ball(Radius { radius }) => {
                 (more, pushed_out(added, radius, release.dimension), Route::Overlap)
@@ -201,6 +204,11 @@ impl Release {
             return 0.0;
         }
         self.peers * change * self.reach / self.samples
+    }
+
+    /// Whether nothing makes the objective strongly convex: then T need not be a bijection.
+    fn may_lack_a_minimiser(&self) -> bool {
+        self.quadratic.is_nan() || self.quadratic <= 0.0
     }
 
     /// Whether ℓ' has the same sign for all z.
