@@ -21,17 +21,23 @@
 //! # Ok::<(), hushmesh::privacy::CalibrationError>(())
 //! ```
 
+mod beta;
 mod gaussian;
 mod ledger;
 mod normal;
+mod objective_noise;
 mod released;
 mod renyi;
 mod spent;
 mod wire;
 
+pub use beta::{binomial_interval, regularised_beta};
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
 pub use ledger::{Account, Line, Receivers};
 pub use normal::{cdf as normal_cdf, ln_cdf as normal_ln_cdf, quantile as normal_quantile};
+pub use objective_noise::{
+    Deviation, Ground, Guarantee, Neighbours, ObjectiveNoise, Radius, Rate, Release,
+};
 pub use released::{Charge, Pieces, Released, in_the_clear, public};
 pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,
