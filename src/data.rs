@@ -45,6 +45,7 @@ mod npy;
 mod partition;
 mod prepare;
 mod preprocess;
+mod reach;
 mod ringnorm;
 mod source;
 mod sphere;
@@ -68,7 +69,8 @@ pub use self::local::{LocalData, LocalView, Partitioned};
 pub use self::npy::NpyFiles;
 pub use self::partition::{Dirichlet, LabelShards, Partition, TwoGroups, WithRepetition};
 pub use self::prepare::{Outline, Prepared, outline, prepare};
-pub use self::preprocess::{Divide, Pca, Scaled, Step};
+pub use self::preprocess::{Clip, Divide, Pca, Scaled, Step};
+pub use self::reach::Reach;
 pub use self::source::Source;
 
 /// What the labels mean.

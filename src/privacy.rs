@@ -3,7 +3,8 @@
 //! A message can only be sent as [`Released`], and only this folder makes one: [`public`] for what
 //! no data went into (counters, control), [`in_the_clear`] for what leaves unprotected, which the
 //! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
-//! sent, not when it is made: sending twice is booked twice.
+//! sent, not when it is made: sending twice is booked twice. [`randomized_response`] comes before all
+//! of it: users' labels are randomised on their own devices, before a peer sees them.
 //!
 //! What releases cost together is a [`Spent`], whose bound at a δ names the route that gave it:
 //!
@@ -26,6 +27,7 @@ mod gaussian;
 mod ledger;
 mod normal;
 mod objective_noise;
+pub mod randomized_response;
 mod released;
 mod renyi;
 mod spent;

@@ -217,7 +217,7 @@ mod tests {
             let files = source.matches(": a").count() + source.matches(": b").count();
             assert_eq!(config.source.paths_mut().len(), files, "{source}");
         }
-        let steps = "[divide: {by: 255}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
+        let steps = "[divide: {by: 255}, clip: {norm: 2}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
                      intercept, unit-sphere]";
         for partition in [
             "{dirichlet-sizes: {alpha: 0.5}}",

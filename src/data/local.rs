@@ -8,12 +8,13 @@ use ndarray::{Array2, ArrayView2, Axis, Slice};
 
 use crate::units::PeerId;
 
-/// All training rows in one matrix, in peer order: each peer's rows are contiguous.
+/// All training rows in one matrix, in peer order: each peer's rows are contiguous. The matrix is
+/// shared with what [`relabelled`](Self::relabelled) makes.
 #[derive(PartialEq)]
 pub struct Partitioned {
-    x: Array2<f64>,
+    x: Arc<Array2<f64>>,
     y: Vec<f64>,
-    offsets: Vec<usize>,
+    offsets: Arc<[usize]>,
 }
 
 impl Partitioned {
@@ -21,7 +22,24 @@ impl Partitioned {
     pub(super) fn new(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>) -> Self {
         debug_assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
         debug_assert!(x.nrows() == y.len() && offsets.is_sorted());
-        Self { x, y, offsets }
+        Self { x: Arc::new(x), y, offsets: offsets.into() }
+    }
+
+    /// The same rows of the same peers under other labels, one per row in peer order: what peers
+    /// work with where users answer for their labels.
+    ///
+    /// # Panics
+    /// If there are more or fewer labels than rows.
+    pub fn relabelled(&self, y: Vec<f64>) -> Self {
+        let rows = self.total_rows();
+        assert!(y.len() == rows, "found {} labels, expected {rows}, one for each row", y.len());
+        Self { x: Arc::clone(&self.x), y, offsets: Arc::clone(&self.offsets) }
+    }
+
+    /// Where each peer's rows begin, and behind the last one where they end: peer `i` has rows
+    /// `offsets[i]..offsets[i + 1]`.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
     }
 
     /// Number of peers, those without rows included.
@@ -152,6 +170,25 @@ mod tests {
         assert_eq!(local.y(), [-1.0, 1.0]);
         let empty = LocalData::new(all, PeerId(1));
         assert_eq!((empty.rows(), empty.x().nrows(), empty.dimension()), (0, 0, 2));
+    }
+
+    #[test]
+    fn other_labels_for_the_same_rows() {
+        let all = three_peers();
+        let other = Arc::new(all.relabelled(vec![0.5, -2.0, 3.0]));
+        assert!(Arc::ptr_eq(&all.x, &other.x), "rows are shared, not copied");
+        assert_eq!(other.offsets(), [0, 1, 1, 3]);
+        let local = LocalData::new(other, PeerId(2));
+        assert_eq!(local.x(), array![[3.5, 4.5], [5.5, 6.5]]);
+        assert_eq!(local.y(), [-2.0, 3.0]);
+        assert_eq!(all.local(PeerId(2)).y, [-1.0, 1.0], "the original keeps its own");
+        assert_eq!(all.relabelled(all.everybody().y.to_vec()), *all);
+    }
+
+    #[test]
+    #[should_panic(expected = "found 2 labels, expected 3, one for each row")]
+    fn a_row_without_a_label_is_refused() {
+        let _ = three_peers().relabelled(vec![1.0, 1.0]);
     }
 
     #[test]

@@ -24,6 +24,13 @@ pub struct Prepared {
     /// How many times the most repeated training row was dealt: 1, or more where the partition draws
     /// with repetition. One row of the source then counts that often in the releases of its holders.
     pub multiplicity: usize,
+    /// The number in the source of each training row, in peer order: whose row it is. The same
+    /// number comes up several times where the partition draws with repetition. Rows that a file's
+    /// reader drops have no number.
+    pub rows: Vec<u32>,
+    /// How many rows the source has in all, held-out and unused ones included: numbers in `rows`
+    /// are below it.
+    pub source_rows: usize,
     /// Each statistic that private data went into, outside of any mechanism.
     pub declarations: Vec<String>,
     /// The names of the columns.
@@ -85,6 +92,8 @@ pub fn prepare(
     }
     Ok(Prepared {
         multiplicity: dealt.multiplicity(),
+        rows: dealt.order,
+        source_rows: counts.total(),
         train: Arc::new(Partitioned::new(train.into_matrix(), y, partition::offsets(&dealt.sizes))),
         test: test.zip(test_y).map(|(test, y)| {
             let features = features.clone();

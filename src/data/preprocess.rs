@@ -31,6 +31,9 @@ pub enum Step {
     UnitBall,
     /// Divides each row by its own norm, so that |x| = 1. A row of zeros stays. Needs no statistic.
     UnitSphere,
+    /// Shortens each row that is longer than a norm that is known beforehand to that norm, so that
+    /// |x| ≤ norm; shorter rows stay. Needs no statistic, unlike `unit-ball`.
+    Clip(Clip),
     /// Subtracts the mean and projects onto the first principal axes of the training part, those of
     /// largest variance, in order. The entry of largest magnitude in an axis is positive, which
     /// fixes its sign. For at most 4,096 features.
@@ -47,6 +50,14 @@ pub enum Step {
 pub struct Divide {
     /// The divisor, above 0 and finite.
     pub by: f64,
+}
+
+/// A longest norm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clip {
+    /// The norm B that no row exceeds, above 0 and finite.
+    pub norm: f64,
 }
 
 /// Which features are scaled.
@@ -79,6 +90,7 @@ impl Step {
             Self::MaxScale(_) => "max-scale",
             Self::UnitBall => "unit-ball",
             Self::UnitSphere => "unit-sphere",
+            Self::Clip(_) => "clip",
             Self::Pca(_) => "pca",
             Self::Intercept => "intercept",
         }
@@ -107,6 +119,10 @@ impl Step {
                     let message = format!("found {by}, expected a finite number above 0");
                     problem(".divide.by", &message);
                 }
+                Self::Clip(Clip { norm }) if !(*norm > 0.0 && norm.is_finite()) => {
+                    let message = format!("found {norm}, expected a finite number above 0");
+                    problem(".clip.norm", &message);
+                }
                 Self::Pca(Pca { dimension: 0 }) => {
                     problem(".pca.dimension", "found 0, expected at least 1");
                 }
@@ -131,7 +147,7 @@ impl Step {
             Self::Pca(Pca { dimension }) => {
                 format!("mean of each feature and {dimension} principal axes")
             }
-            Self::Divide(_) | Self::UnitSphere | Self::Intercept => return None,
+            Self::Divide(_) | Self::UnitSphere | Self::Clip(_) | Self::Intercept => return None,
         };
         Some(format!("{}: {statistic} over the training part", self.name()))
     }
@@ -184,6 +200,8 @@ impl Step {
             }
             Self::UnitSphere => parts(train, test)
                 .try_for_each(|part| scaling::unit_sphere(part.view_mut()).map_err(overflow)),
+            Self::Clip(Clip { norm }) => parts(train, test)
+                .try_for_each(|part| scaling::clip(part.view_mut(), *norm).map_err(overflow)),
             Self::Pca(Pca { dimension }) => {
                 let axes = pca::Axes::fit(train.view(), *dimension).map_err(overflow)?;
                 for part in parts(train, test) {

@@ -7,6 +7,7 @@ mod convergence;
 mod determinism;
 mod extremes;
 mod interrupt;
+mod labels;
 mod output;
 mod quickstart;
 mod real_data;

@@ -1,7 +1,7 @@
 //! A scenario written by the program is read back as it was, and is what the schema says.
 
 use hushmesh::data::{
-    Categories, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, LabelShards, LibsvmFile,
+    Categories, Clip, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, LabelShards, LibsvmFile,
     LinearLogistic, LinearRegression, Missing, NpyFiles, Partition, Pca, Samples, Scaled, Source,
     Step, Task, TwoGroups, WithRepetition,
 };
@@ -186,6 +186,7 @@ fn data() -> impl Strategy<Value = DataConfig> {
         Just(Step::MaxScale(Scaled::All)),
         columns.prop_map(|columns| Step::MaxScale(Scaled::Columns(columns))),
         number(1e-9, 1e9).prop_map(|by| Step::Divide(Divide { by })),
+        number(1e-9, 1e9).prop_map(|norm| Step::Clip(Clip { norm })),
         (1_usize..4096).prop_map(|dimension| Step::Pca(Pca { dimension })),
     ];
     let weights = prop::collection::vec(number(0.0, 1e9), 1..5);

@@ -267,6 +267,29 @@ fn repeated_rows_are_counted() {
 }
 
 #[test]
+fn every_dealt_row_says_which_row_of_the_source_it_is() {
+    let whole =
+        DataConfig { partition: Partition::Blocks, ..drawn(Source::Waveform, Samples::Total(40)) };
+    let original = run(&whole, 1, false).unwrap();
+    assert!(original.rows.iter().copied().eq(0..40), "one block in the source's order");
+    let original = original.train.everybody();
+    for partition in [
+        Partition::Even,
+        Partition::LabelShards(LabelShards { per_peer: 2 }),
+        Partition::WithRepetition(WithRepetition { rows: 30 }),
+    ] {
+        let config = DataConfig { test_share: 0.3, partition, ..whole.clone() };
+        let prepared = run(&config, 3, false).unwrap();
+        assert_eq!(prepared.source_rows, 40);
+        assert_eq!(prepared.rows.len(), prepared.train.total_rows());
+        let dealt = prepared.train.everybody();
+        for ((&r, x), &y) in prepared.rows.iter().zip(dealt.x.rows()).zip(dealt.y) {
+            assert_eq!((x, y), (original.x.row(r as usize), original.y[r as usize]));
+        }
+    }
+}
+
+#[test]
 fn labels_of_drawn_rows_are_known_before_they_are_dealt() {
     let config = DataConfig {
         partition: Partition::LabelShards(LabelShards { per_peer: 1 }),

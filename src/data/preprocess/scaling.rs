@@ -96,6 +96,24 @@ pub(super) fn unit_sphere(mut x: ArrayViewMut2<'_, f64>) -> Result<(), usize> {
     Ok(())
 }
 
+/// Shortens rows that are longer than `most` to that norm.
+///
+/// # Errors
+/// A column of a row whose norm is not finite.
+pub(super) fn clip(mut x: ArrayViewMut2<'_, f64>, most: f64) -> Result<(), usize> {
+    for mut row in x.rows_mut() {
+        let norm = norm(row.view());
+        if !norm.is_finite() {
+            return Err(0);
+        }
+        if norm > most {
+            // Divided first: most/norm may underflow where the row that comes out does not.
+            row.iter_mut().for_each(|value| *value = *value / norm * most);
+        }
+    }
+    Ok(())
+}
+
 fn norm(row: ArrayView1<'_, f64>) -> f64 {
     let squares: f64 = row.iter().map(|value| value * value).sum();
     // `hypot` is slow, but neither overflows nor underflows where squares do.

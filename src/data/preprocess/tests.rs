@@ -112,6 +112,25 @@ fn unit_sphere_in_closed_form() {
 }
 
 #[test]
+fn clipping_shortens_long_rows_and_leaves_the_others() {
+    let mut train = array![[3.0, 4.0], [1.5, 2.0], [0.1, -0.2], [0.0, 0.0], [0.0, -1e300]];
+    let mut test = array![[-30.0, 40.0], [0.7, 0.3]];
+    let step = Step::Clip(Clip { norm: 2.5 });
+    run(&step, &mut train, Some(&mut test)).unwrap();
+    assert_eq!(train, array![[1.5, 2.0], [1.5, 2.0], [0.1, -0.2], [0.0, 0.0], [0.0, -2.5]]);
+    assert_eq!(test, array![[-1.5, 2.0], [0.7, 0.3]], "held-out rows are clipped as well");
+    assert_eq!(step.declaration(), None);
+
+    let mut tiny = array![[3e-200, 4e-200], [3e200, 4e200]];
+    run(&Step::Clip(Clip { norm: 1e-250 }), &mut tiny, None).unwrap();
+    for (found, expected) in tiny.iter().zip([0.6e-250, 0.8e-250, 0.6e-250, 0.8e-250]) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
+    }
+    let error = run(&step, &mut array![[1.7e308, 1.7e308]], None).unwrap_err();
+    assert!(error.to_string().starts_with("clip: feature \"x1\" leaves the range"), "{error}");
+}
+
+#[test]
 fn the_intercept_is_a_column_of_ones() {
     let (mut train, mut test) = (array![[3.0], [4.0]], array![[5.0]]);
     let names = run(&Step::Intercept, &mut train, Some(&mut test)).unwrap();
@@ -161,6 +180,8 @@ fn lists_of_steps_that_contradict_themselves() {
         Step::Pca(Pca { dimension: 3 }),
         Step::Intercept,
         Step::Divide(Divide { by: 0.0 }),
+        Step::Clip(Clip { norm: 0.0 }),
+        Step::Clip(Clip { norm: f64::INFINITY }),
     ];
     let listed: Vec<_> = Step::check(&steps).iter().map(|(f, m)| format!("{f}: {m}")).collect();
     assert_eq!(
@@ -172,6 +193,8 @@ fn lists_of_steps_that_contradict_themselves() {
             "5: takes the intercept away: expected it before the intercept",
             "6: the intercept is there already, expected it once",
             "7.divide.by: found 0, expected a finite number above 0",
+            "8.clip.norm: found 0, expected a finite number above 0",
+            "9.clip.norm: found inf, expected a finite number above 0",
         ]
     );
 }
@@ -203,11 +226,29 @@ proptest! {
     }
 
     #[test]
+    fn no_row_is_longer_than_the_clip(
+        values in prop::collection::vec(-1e3..1e3, 2..200),
+        norm in 1e-3..2e3,
+    ) {
+        let rows = values.len() / 2;
+        let mut x = Array2::from_shape_vec((rows, 2), values[..2 * rows].to_vec()).unwrap();
+        let before = x.clone();
+        run(&Step::Clip(Clip { norm }), &mut x, None).unwrap();
+        for (row, before) in x.rows().into_iter().zip(before.rows()) {
+            let (length, was) = (row.dot(&row).sqrt(), before.dot(&before).sqrt());
+            prop_assert!((length - was.min(norm)).abs() <= 1e-12 * was.min(norm));
+            let along = row.dot(&before);
+            prop_assert!((along - length * was).abs() <= 1e-9 * along, "the direction stays");
+        }
+    }
+
+    #[test]
     fn held_out_rows_do_not_influence_the_statistics(other in -1e6_f64..1e6) {
         for step in [
             Step::Standardise,
             Step::UnitBall,
             Step::UnitSphere,
+            Step::Clip(Clip { norm: 1.5 }),
             Step::MaxScale(Scaled::All),
             Step::Pca(Pca { dimension: 1 }),
         ] {

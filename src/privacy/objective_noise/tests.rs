@@ -401,7 +401,7 @@ fn gaussian_noise_needs_a_delta_and_its_epsilon_is_that_of_the_exact_profile() {
     // D = 1.5, so s = 1.5 is μ = 1: ε = 4.3772 at δ = 1e-5.
     let claim = gaussian(1.5).of_label(&r, Delta(1e-5));
     assert!((claim.epsilon.0 - 4.3772).abs() < 5e-5, "{claim:?}");
-    assert!((guarantee::gaussian_delta(1.0, claim.epsilon.0) - 1e-5).abs() < 1e-15);
+    assert!((crate::privacy::gaussian_delta(1.0, claim.epsilon) - 1e-5).abs() < 1e-15);
 }
 
 #[test]
