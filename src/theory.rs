@@ -5,6 +5,10 @@
 //! graph, on the curvature of the peers' objectives and on the penalty β; [`best_penalty`] finds the
 //! β that makes τ least, which is what `penalty: auto` means.
 //!
+//! A [`Forecast`] gathers what is known of one private run of ADMM before it starts: the graph's
+//! eigenvalues, the rate with and without noise, the O(1/t) [`bound`], what noise in the objective
+//! costs, how far the data speaks for its population, and a published condition for linear rates.
+//!
 //! ```
 //! use hushmesh::theory::{Curvature, best_penalty, local_rate};
 //! use hushmesh::topology::{path, star};
@@ -18,18 +22,28 @@
 //! ```
 
 mod arnoldi;
+mod bounds;
 mod closed_form;
+mod condition;
 mod curvature;
 mod error_map;
+mod forecast;
+mod generalisation;
 mod gradient_tracking;
 mod hessenberg;
 mod lanczos;
+mod noise;
 mod penalty;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::{Bound, bound, dual_energy, optimal_gradients};
+pub use condition::{Condition, Convexity, Verdict};
 pub use curvature::Curvature;
+pub use forecast::{Entry, Forecast, Inputs, Population, Spectra};
+pub use generalisation::{Generalisation, PeerSamples, model_radius};
 pub use gradient_tracking::{BestStep, best_step, tracking_rate};
+pub use noise::{ObjectiveCost, ObjectiveNoise, PrimalNoise};
 pub use penalty::{BestPenalty, Method, Rate, best_penalty, local_rate};
 
 use rand::RngExt;

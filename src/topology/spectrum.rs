@@ -104,6 +104,11 @@ pub struct Spectrum {
     pub largest: Value,
     /// 1 − max(|λ₂(W)|, |λ_n(W)|) of the Metropolis matrix, W_ij = 1/(1 + max(d_i, d_j)).
     pub metropolis_gap: Value,
+    /// σ_min(L₊), the least eigenvalue of L₊ = D + A: 0 exactly where the graph is bipartite, which
+    /// its colouring decides and no rounding.
+    pub signless_least: Value,
+    /// σ_max(L₊).
+    pub signless_largest: Value,
     /// σ_max(L₊)/σ_min(L₋), L₊ = D + A, over the non-zero singular values.
     pub ratio: Value,
     /// All eigenvalues of L₋ in ascending order, where they are known.
@@ -139,8 +144,17 @@ impl Spectrum {
                 .map(|end| Value::of(&laplacian.extreme(end, None, TOLERANCE, BUDGET))),
         };
         let metropolis_gap = metropolis_gap(topology, algebraic_connectivity, largest);
-        let ratio = signless(topology, largest).zip(algebraic_connectivity, |a, b| a / b);
-        Some(Self { algebraic_connectivity, largest, metropolis_gap, ratio, all })
+        let [signless_least, signless_largest] = signless(topology, shape, largest);
+        let ratio = signless_largest.zip(algebraic_connectivity, |a, b| a / b);
+        Some(Self {
+            algebraic_connectivity,
+            largest,
+            metropolis_gap,
+            signless_least,
+            signless_largest,
+            ratio,
+            all,
+        })
     }
 }
 
@@ -173,22 +187,40 @@ fn metropolis_gap(topology: &Topology, low: Value, high: Value) -> Value {
     }
 }
 
-/// σ_max(L₊): 2d where everybody has d neighbours, that of L₋ where the graph is bipartite.
-fn signless(topology: &Topology, largest: Value) -> Value {
+/// σ_min(L₊) and σ_max(L₊). Where the graph is bipartite, changing the sign of one group's
+/// coordinates turns L₊ into L₋: 0 and the largest of L₋. Where everybody has d neighbours,
+/// L₊ = 2d − L₋.
+fn signless(topology: &Topology, shape: &Shape, largest: Value) -> [Value; 2] {
     let mut degrees = topology.ids().map(|peer| topology.degree(peer));
     let first = degrees.next().unwrap_or(0);
-    if degrees.all(|degree| degree == first) {
-        return Value::new(2.0 * first as f64, Method::ClosedForm);
-    }
+    let twice = degrees
+        .all(|degree| degree == first)
+        .then(|| Value::new(2.0 * first as f64, Method::ClosedForm));
     if super::summary::bipartite(topology, std::iter::once(crate::units::PeerId(0))) {
-        return largest;
+        return [Value::new(0.0, Method::ClosedForm), twice.unwrap_or(largest)];
     }
     let matrix = Laplacian::signless(topology);
-    if topology.peers() <= DENSE_PEERS {
-        let values = Eigen::values(matrix.dense());
-        return Value::new(values[values.len() - 1], Method::Dense);
+    let iterated = |end| Value::of(&matrix.extreme(end, None, TOLERANCE, BUDGET));
+    match twice {
+        Some(twice) => {
+            let least = match (shape, largest.method) {
+                // 2d − λ_max = 4 − 4cos²(π/2n) of an odd ring, without its cancellation.
+                (Shape::Ring(_), _) => {
+                    let half = 0.5 * std::f64::consts::PI / topology.peers() as f64;
+                    Value::new(4.0 * half.sin().powi(2), Method::ClosedForm)
+                }
+                (_, Method::ClosedForm | Method::Dense) => largest.zip(twice, |a, b| b - a),
+                // The difference of a settled figure need not have settled.
+                _ => iterated(End::Least),
+            };
+            [least, twice]
+        }
+        None if topology.peers() <= DENSE_PEERS => {
+            let values = Eigen::values(matrix.dense());
+            [values[0], values[values.len() - 1]].map(|value| Value::new(value, Method::Dense))
+        }
+        None => [End::Least, End::Greatest].map(iterated),
     }
-    Value::of(&matrix.extreme(End::Greatest, None, TOLERANCE, BUDGET))
 }
 
 /// λ₂ and its unit eigenvector, the Fiedler vector, of a connected graph of two peers or more.

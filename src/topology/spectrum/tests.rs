@@ -63,7 +63,7 @@ fn laplacian(graph: &Topology, sign: f64) -> Vec<Vec<f64>> {
 }
 
 /// Every figure by its definition.
-fn independent(graph: &Topology) -> [f64; 4] {
+fn independent(graph: &Topology) -> [f64; 6] {
     let n = graph.peers();
     let minus = jacobi(laplacian(graph, -1.0));
     let plus = jacobi(laplacian(graph, 1.0));
@@ -72,7 +72,8 @@ fn independent(graph: &Topology) -> [f64; 4] {
         row[i] = 1.0 - row.iter().sum::<f64>();
     }
     let w = jacobi(w);
-    [minus[1], minus[n - 1], 1.0 - w[n - 2].abs().max(w[0].abs()), plus[n - 1] / minus[1]]
+    let gap = 1.0 - w[n - 2].abs().max(w[0].abs());
+    [minus[1], minus[n - 1], gap, plus[n - 1] / minus[1], plus[0], plus[n - 1]]
 }
 
 fn agree(graph: &Topology, spectrum: &Spectrum, tolerance: f64) {
@@ -81,6 +82,8 @@ fn agree(graph: &Topology, spectrum: &Spectrum, tolerance: f64) {
         spectrum.largest,
         spectrum.metropolis_gap,
         spectrum.ratio,
+        spectrum.signless_least,
+        spectrum.signless_largest,
     ];
     for (found, expected) in found.into_iter().zip(independent(graph)) {
         let value = found.value.unwrap_or(f64::NAN);
@@ -151,10 +154,59 @@ fn the_iteration_finds_the_ends_of_the_spectrum() {
                 assert!((found.value / expected - 1.0).abs() < 1e-6, "{n}, {end:?}");
             }
         }
-        let plus = jacobi(laplacian(&graph, 1.0))[n - 1];
+        let plus = jacobi(laplacian(&graph, 1.0));
         let found = Laplacian::signless(&graph).extreme(End::Greatest, None, 1e-6, 1e9);
-        assert!(found.converged && (found.value / plus - 1.0).abs() < 1e-6, "{n}");
+        assert!(found.converged && (found.value / plus[n - 1] - 1.0).abs() < 1e-6, "{n}");
+        if plus[0] > 1e-9 {
+            let found = Laplacian::signless(&graph).extreme(End::Least, None, 1e-6, 1e9);
+            assert!(found.converged && (found.value / plus[0] - 1.0).abs() < 1e-6, "{n}");
+        }
     }
+}
+
+/// L₊: a ring 4 sin²(π/2n) where n is odd and 4; a complete graph n − 2 and 2(n − 1); a path and a
+/// star are bipartite, with the largest of L₋ at the upper end.
+#[test]
+fn signless_eigenvalues_have_their_closed_forms() {
+    use std::f64::consts::PI;
+    let of = |graph: Result<Topology, _>| {
+        let spectrum = Spectrum::of(&graph.unwrap()).unwrap();
+        let [least, largest] = [spectrum.signless_least, spectrum.signless_largest];
+        assert_eq!([least.method, largest.method], [Method::ClosedForm; 2]);
+        (least.value.unwrap(), largest.value.unwrap())
+    };
+    for n in [3, 4, 5, 8, 13, 101, 1_000, 99_999] {
+        let angle = 0.5 * PI / n as f64;
+        let (least, largest) = of(ring(n));
+        if n % 2 == 0 {
+            assert_eq!(least, 0.0);
+        } else {
+            assert!((least / (4.0 * angle.sin().powi(2)) - 1.0).abs() < 1e-12, "{n}: {least}");
+        }
+        assert_eq!(largest, 4.0);
+        let (least, largest) = of(path(n));
+        assert_eq!(least, 0.0);
+        assert!((largest - 4.0 * angle.cos().powi(2)).abs() < 1e-12, "{n}: {largest}");
+        let (least, largest) = of(star(n));
+        assert_eq!(least, 0.0);
+        assert!((largest - n as f64).abs() < 1e-12, "{n}: {largest}");
+        if n <= 1_000 {
+            let (least, largest) = of(complete(n));
+            assert!((least - (n - 2) as f64).abs() < 1e-9, "{n}: {least}");
+            assert_eq!(largest, 2.0 * (n - 1) as f64);
+        }
+    }
+}
+
+/// One link more than a tree of 600 peers makes a triangle: the least eigenvalue is small, not 0.
+#[test]
+fn a_triangle_in_a_large_tree_is_seen() {
+    let tree = binary_tree(600).unwrap();
+    assert_eq!(Spectrum::of(&tree).unwrap().signless_least.value, Some(0.0));
+    let more = tree.with_link(crate::units::PeerId(1), crate::units::PeerId(2)).unwrap();
+    let least = Spectrum::of(&more).unwrap().signless_least;
+    assert!(matches!(least.method, Method::Iterated { .. }), "{least:?}");
+    assert!(least.value.is_some_and(|value| value > 1e-6 && value < 0.1), "{least:?}");
 }
 
 /// Where links weigh differently and there are too many peers to hold the matrix: weights of 1/5 to
