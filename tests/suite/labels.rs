@@ -66,7 +66,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "{epsilon: {per-user: [1, x]}}",
-            "1:33: labels.epsilon.per-user.1: expected a number, found the text `x`",
+            "1:34: labels.epsilon.per-user.1: expected a number, found the text `x`",
         ),
         (
             "{epsilon: {drawn: {uniform: {low: 1, hihg: 2}}}}",
