@@ -3,7 +3,7 @@
 use super::lanczos::extreme_eigenvalues;
 use super::penalty::BUDGET;
 use super::random_vector;
-use crate::learn::{Loss, Objective};
+use crate::learn::{Loss, Objective, dot};
 use crate::topology::Spectrum;
 
 /// Constants of the stacked objective Σ_i J_i(w_i) that hold everywhere, not only at the optimum:
@@ -33,38 +33,42 @@ impl Convexity {
         let most = (BUDGET / (2.0 * entries).max(1.0)).min(400.0) as usize;
         let mut found = Self { strong: f64::INFINITY, lipschitz: ridge };
         for objective in objectives {
-            let (low, high) = bends(objective, most);
-            found.strong = found.strong.min(ridge + low);
-            found.lipschitz = found.lipschitz.max(ridge + high);
+            let (low, high) = bends(objective, ridge, most);
+            found.strong = found.strong.min(low);
+            found.lipschitz = found.lipschitz.max(high);
         }
         Self { strong: if found.strong.is_finite() { found.strong } else { ridge }, ..found }
     }
 }
 
-/// Bounds of the Hessian's eigenvalues over all w.
-fn bends(objective: &Objective<'_>, most: usize) -> (f64, f64) {
+/// Bounds of the eigenvalues of J_i's Hessian over all w.
+fn bends(objective: &Objective<'_>, ridge: f64, most: usize) -> (f64, f64) {
     let samples = &objective.samples;
     let (m, d) = (samples.len(), samples.dimension());
     if m == 0 || d == 0 {
-        return (0.0, 0.0);
+        return (ridge, ridge);
     }
     let steepest = objective.scale * objective.loss.smoothness();
-    let fallback = (0.0, steepest * m as f64 * samples.reach().powi(2));
-    if most < 16 {
-        return fallback;
-    }
     let curvatures = vec![steepest; m];
+    // The iteration settles when both ends do, relative to their size. Where the lower end is not
+    // asked for, it is lifted by the mean eigenvalue, out of the way.
+    let lift = match objective.loss {
+        Loss::Squared => 0.0,
+        _ => samples.rows().map(|(x, _)| steepest * dot(x, x)).sum::<f64>() / d as f64,
+    };
     let product = |v: &[f64], out: &mut [f64]| {
-        out.fill(0.0);
+        out.iter_mut().zip(v).for_each(|(out, v)| *out = (ridge + lift) * v);
         objective.add_hessian_product(&curvatures, v, out);
     };
-    let found = extreme_eigenvalues(product, None, random_vector(d), most.min(2 * d + 16));
-    if !found.converged {
-        return fallback;
-    }
-    match objective.loss {
-        Loss::Squared if m >= d => (found.low.max(0.0), found.high),
-        _ => (0.0, found.high),
+    // Settling is seen when steps double: more of them than d, and that twice.
+    let steps = most.min(8 * d + 64);
+    let found = (steps >= 16).then(|| extreme_eigenvalues(product, None, random_vector(d), steps));
+    match found {
+        Some(found) if found.converged => {
+            let low = if lift == 0.0 { found.low.max(ridge) } else { ridge };
+            (low, found.high - lift)
+        }
+        _ => (ridge, ridge + steepest * m as f64 * samples.reach().powi(2)),
     }
 }
 

@@ -522,6 +522,32 @@ fn convexity_holds_everywhere() {
     assert_eq!(Convexity::of(&[], 0.1), Convexity { strong: 0.1, lipschitz: 0.1 });
 }
 
+/// The largest eigenvalue by the power method, with samples for all directions and for a few.
+#[test]
+fn convexity_is_that_of_the_samples_second_moments() {
+    let d = 20;
+    for m in [10, 70] {
+        let x = Array2::from_shape_fn((m, d), |(i, j)| ((7 * i * i + 3 * i * j + j) as f64).sin());
+        let y = vec![1.0; m];
+        let samples = Samples::new(x.view(), &y);
+        let mut v = vec![1.0; d];
+        let mut largest = 0.0;
+        for _ in 0..20_000 {
+            let mut next = vec![0.0; d];
+            samples.rows().for_each(|(x, _)| axpy(dot(x, &v) / m as f64, x, &mut next));
+            largest = norm(&next);
+            v = next.iter().map(|v| v / largest).collect();
+        }
+        for (loss, c) in [(Loss::Logistic, 0.25), (Loss::Squared, 1.0)] {
+            let found = Convexity::of(&[Objective::mean(samples, loss)], 0.1);
+            near(found.lipschitz, 0.1 + c * largest, 1e-5);
+            if m < d || loss == Loss::Logistic {
+                near(found.strong, 0.1, 1e-5);
+            }
+        }
+    }
+}
+
 #[test]
 fn condition_25_is_missed_by_common_graphs() {
     let convexity = Convexity { strong: 0.1, lipschitz: 1.5 };
