@@ -12,14 +12,17 @@
 
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use hushmesh::data::{self, DataConfig, LinearLogistic, LocalData, Prepared, Samples, Source};
 use hushmesh::learn::{self, Loss, Objective, central_optimum};
-use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
-use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer};
-use hushmesh::random::Streams;
+use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, Snapshot, run};
+use hushmesh::privacy::{ObjectiveNoise, Radius};
+use hushmesh::protocol::PerPeer;
+use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer, PrimalNoise};
+use hushmesh::random::{Draws, Purpose, Streams};
 use hushmesh::report::{Column, Table};
 use hushmesh::theory::{Curvature, best_penalty};
 use hushmesh::topology::{GraphFile, Topology};
@@ -33,7 +36,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
-    fn local(&self, _: PeerId, _: &[f64]) {}
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
 fn main() {
@@ -44,7 +47,7 @@ fn main() {
     let streams = Streams::new(Seed(1), 0);
     let data = data::prepare(&config, PEERS, false, &streams, Path::new("."))
         .expect("synthetic data can be made");
-    let optimum = central_optimum(&objectives(&data), RIDGE * PEERS as f64, 105)
+    let optimum = central_optimum(&objectives(&data), RIDGE * PEERS as f64, &[0.0; 105])
         .expect("the central problem can be solved");
     let curvature = Curvature::at(&objectives(&data), RIDGE, &optimum.w);
     let best = best_penalty(&topology, &curvature);
@@ -62,13 +65,8 @@ fn main() {
         for tolerance in [1e-8, 1e-10] {
             for workers in [1, 2] {
                 let pass = pass_seconds(&data, workers);
-                let parameters = AdmmParameters {
-                    loss: Loss::Logistic,
-                    ridge: RIDGE,
-                    penalty,
-                    rounds: Round(ROUNDS),
-                    tolerance,
-                };
+                let plain = plain(penalty);
+                let parameters = AdmmParameters { tolerance, ..plain };
                 let rounds = round_seconds(&topology, &data, parameters, workers);
                 let (round, early) = (median(rounds.clone()), median(rounds[..29].to_vec()));
                 table.row([
@@ -84,6 +82,60 @@ fn main() {
         }
     }
     println!("{}", table.to_markdown());
+    println!("{}", privacy(&topology, &data, best.beta).to_markdown());
+}
+
+fn plain(penalty: f64) -> AdmmParameters {
+    AdmmParameters::plain(Loss::Logistic, PEERS, RIDGE, penalty, Round(ROUNDS))
+}
+
+/// What noise adds to a round: all rounds, without and with it, by turns; the median of the ratios.
+fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
+    let mut table = Table::new([
+        Column::text("primal noise"),
+        Column::text("objective noise"),
+        Column::number("tolerance"),
+        Column::number("round without").unit("ms"),
+        Column::number("round with").unit("ms"),
+        Column::number("ratio"),
+    ]);
+    let draws = |purpose| Draws::Streams(Streams::new(Seed(1), 0).family(purpose, 0));
+    for tolerance in [1e-6, 1e-10] {
+        for (deviation, decay, radius) in
+            [(1.0, 0.8, 0.0), (0.5, 0.8, 1.0), (0.5, 0.98, 1.0), (0.02, 1.0, 1.0)]
+        {
+            let noise = PrimalNoise { deviation: PerPeer::Same(deviation), decay };
+            let law = ObjectiveNoise::Sphere(Radius { radius });
+            let mut ratios = Vec::new();
+            let (mut without, mut with) = (Vec::new(), Vec::new());
+            for _ in 0..5 {
+                let clear = AdmmParameters { tolerance, ..plain(penalty) };
+                let private = AdmmParameters {
+                    primal_noise: Some((noise.clone(), draws(Purpose::PrimalNoise))),
+                    objective_noise: (radius > 0.0).then(|| (law, draws(Purpose::ObjectiveNoise))),
+                    reach: 1.0,
+                    ..clear.clone()
+                };
+                let mean = |parameters| {
+                    let rounds = round_seconds(topology, data, parameters, 2);
+                    rounds.iter().sum::<f64>() / rounds.len() as f64
+                };
+                let (a, b) = (mean(clear), mean(private));
+                ratios.push(b / a);
+                without.push(1e3 * a);
+                with.push(1e3 * b);
+            }
+            table.row([
+                format!("V = {deviation}, ρ = {decay}").into(),
+                if radius > 0.0 { format!("sphere, R = {radius}") } else { "none".into() }.into(),
+                tolerance.into(),
+                median(without).into(),
+                median(with).into(),
+                median(ratios).into(),
+            ]);
+        }
+    }
+    table
 }
 
 fn objective(data: &Prepared, peer: PeerId) -> Objective<'_> {
@@ -124,12 +176,13 @@ fn round_seconds(
     parameters: AdmmParameters,
     workers: usize,
 ) -> Vec<f64> {
+    let parameters = Arc::new(parameters);
     let links = Links::new(&NetworkConfig::default(), topology, &Streams::new(Seed(1), 0));
     let peers = topology
         .ids()
         .map(|peer| {
             let own = LocalData::new(data.train.clone(), peer);
-            AdmmPeer::new(own, topology.neighbours(peer), parameters)
+            AdmmPeer::new(peer, own, topology.neighbours(peer), 1.0, Arc::clone(&parameters))
         })
         .collect();
     let schedule = Schedule { every: 1, last: parameters.rounds };

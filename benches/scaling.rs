@@ -11,12 +11,13 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use hushmesh::data::{self, DataConfig, LinearLogistic, LocalData, Samples, Source};
 use hushmesh::learn::Loss;
-use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
+use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, Snapshot, run};
 use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer};
 use hushmesh::random::Streams;
 use hushmesh::report::{Column, Table};
@@ -30,7 +31,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
-    fn local(&self, _: PeerId, _: &[f64]) {}
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
 fn main() {
@@ -80,19 +81,14 @@ fn one_case(peers: usize, workers: usize) {
     let config = DataConfig { samples: Some(Samples::PerPeer(5)), ..DataConfig::from(source) };
     let data = data::prepare(&config, peers, false, &streams, Path::new("."))
         .expect("synthetic data can be made");
-    let parameters = AdmmParameters {
-        loss: Loss::Logistic,
-        ridge: 0.1,
-        penalty: 0.1,
-        rounds: Round(ROUNDS),
-        tolerance: 1e-8,
-    };
+    let plain = AdmmParameters::plain(Loss::Logistic, peers, 0.1, 0.1, Round(ROUNDS));
+    let parameters = Arc::new(AdmmParameters { tolerance: 1e-8, ..plain });
     let links = Links::new(&NetworkConfig::default(), &graph, &streams);
     let network: Vec<AdmmPeer> = graph
         .ids()
         .map(|peer| {
             let own = LocalData::new(data.train.clone(), peer);
-            AdmmPeer::new(own, graph.neighbours(peer), parameters)
+            AdmmPeer::new(peer, own, graph.neighbours(peer), 1.0, Arc::clone(&parameters))
         })
         .collect();
     let schedule = Schedule { every: ROUNDS, last: Round(ROUNDS) };

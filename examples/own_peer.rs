@@ -18,7 +18,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hushmesh::network::{Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, run};
+use hushmesh::network::{
+    Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, Snapshot, run,
+};
 use hushmesh::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
 use hushmesh::random::Streams;
 use hushmesh::topology::ring;
@@ -74,7 +76,7 @@ impl Peer for Averager {
             let sum: f64 = self.heard.drain(..ready).map(|(_, _, number)| number).sum();
             self.number = (self.number + sum) / (1 + ready) as f64;
             // Measuring sees all states; it is no message and nobody's neighbour.
-            context.deposit(self.round, &[self.number], 0.0);
+            context.deposit(self.round, &Snapshot::of(&[self.number]));
             self.round = self.round.next();
             self.tell(context);
         }
@@ -90,7 +92,7 @@ struct Plain;
 
 impl Probe for Plain {
     type Local = ();
-    fn local(&self, _: PeerId, _: &[f64]) {}
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

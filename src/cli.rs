@@ -3,6 +3,7 @@
 mod check;
 mod data;
 mod exit;
+mod privacy;
 mod progress;
 mod run;
 mod topology;
@@ -51,6 +52,12 @@ Examples:
   hushmesh check scenarios/quickstart.yaml
   hushmesh check scenarios/quickstart.yaml --set repeat=20 --json")]
     Check(CheckArguments),
+    /// Say what a scenario protects, against whom and by which route, without running it.
+    #[command(after_help = "\
+Examples:
+  hushmesh privacy scenarios/pdml/fig3a.yaml
+  hushmesh privacy scenarios/pdml/fig3a.yaml --set protocol.admm.rounds=10 --json")]
+    Privacy(CheckArguments),
     /// Look at the data that a scenario's peers learn from.
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -128,6 +135,7 @@ pub fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Privacy(arguments) => privacy::privacy(&arguments),
         Command::Data(command) => data::data(&command),
         Command::Topology(command) => topology::topology(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),

@@ -3,6 +3,7 @@
 mod assembly;
 mod directory;
 mod fingerprint;
+mod observed;
 mod outline;
 mod repeat;
 mod run;
@@ -14,4 +15,4 @@ pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use repeat::{RepeatResult, StopReason};
 pub use run::{ExperimentError, Options, Progress, Resolved, RunResult, execute, resolve, run};
-pub use statement::statement;
+pub use statement::{Claim, Statement, notes, statement};

@@ -35,6 +35,7 @@
 //!
 //! ```
 //! use std::path::Path;
+//! use std::sync::Arc;
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use hushmesh::data::{DataConfig, LocalData, Samples, Source, prepare};
@@ -54,22 +55,19 @@
 //! let data = prepare(&config, 10, false, &streams, Path::new("."))?;
 //!
 //! // One state machine per node. It can reach its own rows and nobody else's.
-//! let parameters = AdmmParameters {
-//!     loss: Loss::Logistic,
-//!     ridge: 0.1,
-//!     penalty: 0.2,
-//!     rounds: Round(200),
-//!     tolerance: 1e-10,
-//! };
+//! let (ridge, penalty, rounds) = (0.1, 0.2, Round(200));
+//! let parameters =
+//!     Arc::new(AdmmParameters::plain(Loss::Logistic, 10, ridge, penalty, rounds));
 //! let peers = topology.ids().map(|peer| {
 //!     let own = LocalData::new(data.train.clone(), peer);
-//!     AdmmPeer::new(own, topology.neighbours(peer), parameters)
+//!     AdmmPeer::new(peer, own, topology.neighbours(peer), 1.0, Arc::clone(&parameters))
 //! });
 //!
 //! // Measuring sees everything, and so can solve the pooled problem: regularisation 10 × 0.1.
+//! let train = data.train.clone();
 //! let scorer =
-//!     Scorer::new(&MeasureConfig::default(), data.train.clone(), None, Loss::Logistic, 0.1);
-//! let optimum = central_optimum(&scorer.objectives(), 1.0, data.train.dimension())?.w;
+//!     Scorer::new(&MeasureConfig::default(), train, None, None, Loss::Logistic, ridge);
+//! let optimum = central_optimum(&scorer.objectives(), 1.0, &vec![0.0; data.train.dimension()])?.w;
 //!
 //! let mut worst = f64::INFINITY;
 //! network::run(
@@ -77,7 +75,7 @@
 //!     &topology,
 //!     &Links::new(&NetworkConfig::default(), &topology, &streams),
 //!     peers.collect(),
-//!     (&scorer, Schedule { every: 10, last: parameters.rounds }),
+//!     (&scorer, Schedule { every: 10, last: rounds }),
 //!     &AtomicBool::new(false),
 //!     &mut |row| {
 //!         let errors = topology.ids().map(|peer| distance(row.state(peer), &optimum));

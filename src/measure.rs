@@ -12,8 +12,8 @@ mod recorder;
 mod statistics;
 
 pub use config::{MeasureConfig, StopConfig, What};
-pub use metric::Metric;
-pub use probe::{LocalFigures, Reference, Scorer};
+pub use metric::{Metric, Shape};
+pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;
-pub use recorder::{Divergence, MeasuredRow, Recorder};
+pub use recorder::{Accounting, Comparison, Divergence, MeasuredRow, Recorder};
 pub use statistics::{Estimate, student_quantile};

@@ -32,7 +32,7 @@ pub use config::{
 pub use context::Context;
 pub use error::NetworkError;
 pub use links::Links;
-pub use observe::{Flow, Probe, Row, Schedule};
+pub use observe::{Flow, Probe, Row, Schedule, Snapshot};
 pub use peer::Peer;
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
@@ -59,6 +59,8 @@ pub enum Ending {
     Stopped,
     /// The interrupt flag was raised.
     Interrupted,
+    /// A peer retired, and nobody could go on without it.
+    Retired,
 }
 
 /// Runs the peers, peer i on node i, until they are done, are stopped or are stuck.

@@ -23,10 +23,12 @@
 //! ```
 
 mod beta;
+mod config;
 mod gaussian;
 mod ledger;
 mod normal;
 mod objective_noise;
+mod observer;
 pub mod randomized_response;
 mod released;
 mod renyi;
@@ -34,13 +36,18 @@ mod spent;
 mod wire;
 
 pub use beta::{binomial_interval, regularised_beta};
+pub use config::PrivacyConfig;
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
-pub use ledger::{Account, Line, Receivers};
+pub use ledger::{Account, Budget, Exposure, Line, Protection, Receivers};
 pub use normal::{cdf as normal_cdf, ln_cdf as normal_ln_cdf, quantile as normal_quantile};
 pub use objective_noise::{
     Deviation, Ground, Guarantee, Neighbours, ObjectiveNoise, Radius, Rate, Release,
 };
-pub use released::{Charge, Pieces, Released, in_the_clear, public};
+pub use observer::{Observer, Piece};
+pub use randomized_response::{Correction, LabelSummary, LabelsConfig, Responses, randomise};
+pub use released::{
+    Charge, Mechanism, Part, Pieces, Relation, Released, Sensitivity, in_the_clear, noisy, public,
+};
 pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,
     zcdp_epsilon_simple,

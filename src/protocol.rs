@@ -4,6 +4,7 @@ pub mod admm;
 mod automatic;
 pub mod gradient_descent;
 mod inbox;
+mod per_peer;
 #[cfg(test)]
 mod three_peers;
 
@@ -15,6 +16,7 @@ use self::gradient_descent::{GradientDescentConfig, GradientPeer, GradientTracki
 use crate::units::Round;
 
 pub use automatic::Automatic;
+pub use per_peer::PerPeer;
 
 /// The scenario's `protocol:` section: what the peers run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +60,14 @@ impl ProtocolConfig {
         }
     }
 
+    /// Whether a mechanism protects what peers send.
+    pub fn adds_noise(&self) -> bool {
+        match self {
+            Self::Admm(admm) => admm.primal_noise.is_some(),
+            Self::GradientDescent(_) | Self::GradientTracking(_) => false,
+        }
+    }
+
     /// What the protocol will send and hold in dimension d on a graph with so many links and so
     /// many neighbours per peer.
     pub fn footprint(&self, links: usize, mean_degree: usize, d: usize) -> Footprint {
@@ -81,10 +91,11 @@ impl ProtocolConfig {
         }
     }
 
-    /// Everything that is wrong with it: (field, what was expected).
-    pub fn check(&self) -> Vec<(String, String)> {
+    /// Everything that is wrong with it: (field, what was expected). Without `peers`, what depends on
+    /// their number is not checked.
+    pub fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
         let (section, mut problems) = match self {
-            Self::Admm(admm) => ("admm", admm.check()),
+            Self::Admm(admm) => ("admm", admm.check(peers)),
             Self::GradientDescent(descent) => {
                 ("gradient-descent", gradient_descent::check_step(Automatic::Value(descent.step)))
             }

@@ -9,6 +9,7 @@
 pub mod html;
 mod markup;
 pub mod number;
+pub mod privacy;
 pub mod run;
 pub mod svg;
 pub mod table;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A peer, by its index in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,6 +107,18 @@ impl Epsilon {
     pub const ZERO: Self = Self(0.0);
     /// No bound.
     pub const UNBOUNDED: Self = Self(f64::INFINITY);
+
+    /// For files that people read: JSON has no infinity, so no bound is `null`.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn finite_or_null<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() {
+            serializer.serialize_some(&self.0)
+        } else {
+            serializer.serialize_none()
+        }
+    }
 
     /// The lesser of two bounds.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
-use crate::experiment::{Outline, statement};
+use crate::experiment::{Outline, notes};
 use crate::report::{Cell, Column, Table, bytes, figure};
 use crate::scenario::Checked;
 
@@ -14,7 +14,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
     } else {
         let mut text = table(&outline).to_text();
         text.push('\n');
-        for line in statement(checked.scenario()) {
+        for line in notes(checked.scenario()) {
             text += &format!("privacy: {line}\n");
         }
         text

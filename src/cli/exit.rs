@@ -48,6 +48,7 @@ impl From<ExperimentError> for Failure {
         let code = match error {
             ExperimentError::Topology(_) | ExperimentError::Data(_) => Code::Input,
             ExperimentError::Central(_) | ExperimentError::Network(_) => Code::Run,
+            ExperimentError::Privacy(_) | ExperimentError::Budget { .. } => Code::Scenario,
             ExperimentError::Directory(_) => Code::Files,
         };
         Self { code, text: format!("error: {error}") }

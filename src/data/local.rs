@@ -19,9 +19,13 @@ pub struct Partitioned {
 
 impl Partitioned {
     /// Peer `i` gets rows `offsets[i]..offsets[i + 1]`.
-    pub(super) fn new(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>) -> Self {
-        debug_assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
-        debug_assert!(x.nrows() == y.len() && offsets.is_sorted());
+    ///
+    /// # Panics
+    /// If there is not one label per row, or the offsets do not begin at 0, ascend and end with the
+    /// rows.
+    pub fn new(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>) -> Self {
+        assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
+        assert!(x.nrows() == y.len() && offsets.is_sorted());
         Self { x: Arc::new(x), y, offsets: offsets.into() }
     }
 
@@ -45,6 +49,11 @@ impl Partitioned {
     /// Number of peers, those without rows included.
     pub fn peers(&self) -> usize {
         self.offsets.len() - 1
+    }
+
+    /// The peers.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = PeerId> + use<> {
+        (0..self.peers()).map(PeerId::new)
     }
 
     /// How many rows a peer has.

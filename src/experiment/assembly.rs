@@ -1,15 +1,18 @@
 //! One repeat's graph, data and optimum, before any peer exists.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::run::ExperimentError;
-use crate::data::{self, LocalData, Prepared};
-use crate::learn::{Central, central_optimum};
-use crate::measure::{Metric, Scorer, What};
-use crate::random::Streams;
+use crate::data::{self, LocalData, Partitioned, Prepared};
+use crate::learn::{Central, axpy, central_optimum};
+use crate::measure::{Accounting, Comparison, Metric, Perturbed, Scorer, Shape, What};
+use crate::privacy::{ObjectiveNoise, Pieces, Responses, randomise};
+use crate::protocol::ProtocolConfig;
+use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
 use crate::topology::Topology;
-use crate::units::PeerId;
+use crate::units::{Epsilon, PeerId};
 
 /// All that a repeat starts from.
 pub struct Assembly {
@@ -19,12 +22,20 @@ pub struct Assembly {
     pub topology: Topology,
     /// Its samples; the held-out ones have gone to the scorer.
     pub data: Prepared,
+    /// What users answered in the place of their labels, where they did.
+    pub responses: Option<Responses>,
+    /// The samples as the peers get them.
+    pub seen: Arc<Partitioned>,
     /// What scores its peers.
     pub scorer: Scorer,
-    /// The optimum of the pooled problem, where something asks for it.
+    /// The optimum of the pooled problem as the peers solve it, where something asks for it.
     pub optimum: Option<Central>,
+    /// The optimum of the unperturbed problem, where that is another one.
+    pub clean: Option<Central>,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// How ε is counted.
+    pub accounting: Accounting,
 }
 
 impl Assembly {
@@ -55,28 +66,128 @@ impl Assembly {
             base,
         )?;
         let test = data.test.take();
-        let metrics = Metric::of_run(&scenario.measure, scenario.model.loss, test.is_some());
+        let responses = randomised_labels(scenario, &data, &streams)?;
+        let seen = match &responses {
+            Some(responses) => Arc::new(data.train.relabelled(responses.labels.clone())),
+            None => Arc::clone(&data.train),
+        };
+        let linear = objective_noise(scenario, &streams)
+            .map(|(law, draws)| noise_of_all(&law, &draws, n, data.train.dimension()));
+        let perturbed = (responses.is_some() || linear.is_some())
+            .then(|| Perturbed { train: Arc::clone(&seen), linear: linear.unwrap_or_default() });
+        let is_perturbed = perturbed.is_some();
+        let metrics = Metric::of_run(
+            &scenario.measure,
+            Shape {
+                classifies: scenario.model.loss.is_classification(),
+                has_test: test.is_some(),
+                perturbed: is_perturbed,
+                protected: responses.is_some() || scenario.protocol.adds_noise(),
+            },
+        );
         let scorer = Scorer::new(
             &scenario.measure,
             data.train.clone(),
             test,
+            perturbed,
             scenario.model.loss,
             scenario.model.regularisation / n as f64,
         );
-        let optimum = if needs_optimum || scenario.measure.has(What::Optimum) {
-            let parts = scorer.objectives();
+        let measures = |what| scenario.measure.has(what);
+        let needs_optimum = needs_optimum || measures(What::Optimum) || measures(What::Average);
+        let (mut optimum, mut clean) = (None, None);
+        if needs_optimum {
             let a = scenario.model.regularisation;
-            Some(central_optimum(&parts, a, data.train.dimension())?)
-        } else {
-            None
+            let mut linear = vec![0.0; data.train.dimension()];
+            if is_perturbed && measures(What::Optimum) {
+                clean = Some(central_optimum(&scorer.objectives(), a, &linear)?);
+            }
+            scorer.linear_terms().for_each(|eta| axpy(1.0, eta, &mut linear));
+            optimum = Some(central_optimum(&scorer.objectives_as_solved(), a, &linear)?);
+        }
+        let labels = responses.as_ref().and_then(Responses::summary);
+        let accounting = Accounting {
+            delta: scenario.privacy.delta,
+            copies: data.multiplicity,
+            labels: labels.map_or(Epsilon::UNBOUNDED, |labels| labels.greatest),
         };
-        Ok(Self { streams, topology, data, scorer, optimum, metrics })
+        Ok(Self {
+            streams,
+            topology,
+            data,
+            responses,
+            seen,
+            scorer,
+            optimum,
+            clean,
+            metrics,
+            accounting,
+        })
     }
 
     /// The peers, each made from its own samples and nobody else's, and its neighbours.
-    pub fn peers<P>(&self, make: impl Fn(LocalData, &[PeerId]) -> P) -> Vec<P> {
+    pub fn peers<P>(&self, make: impl Fn(PeerId, LocalData, &[PeerId]) -> P) -> Vec<P> {
         let peer =
-            |id| make(LocalData::new(self.data.train.clone(), id), self.topology.neighbours(id));
+            |id| make(id, LocalData::new(Arc::clone(&self.seen), id), self.topology.neighbours(id));
         self.topology.ids().map(peer).collect()
     }
+
+    /// The largest k of a peer's labels: 1 for plain ones.
+    pub fn coefficient(&self, peer: PeerId) -> f64 {
+        self.responses.as_ref().map_or(1.0, |responses| responses.greatest_factor(peer))
+    }
+
+    /// What nothing has protected before the peers got it.
+    pub fn unprotected(&self) -> Pieces {
+        if self.responses.is_some() { Pieces::FEATURES } else { Pieces::RECORD }
+    }
+
+    /// What rows are compared with.
+    pub fn comparison(&self) -> Comparison<'_> {
+        let n = self.topology.peers() as f64;
+        Comparison {
+            optimum: self.optimum.as_ref().map(|best| (best.w.as_slice(), best.value / n)),
+            clean: self.clean.as_ref().map(|best| best.w.as_slice()),
+            privacy: self.accounting,
+        }
+    }
+}
+
+/// What the users answer, where the scenario has them randomise their labels.
+fn randomised_labels(
+    scenario: &Scenario,
+    data: &Prepared,
+    streams: &Streams,
+) -> Result<Option<Responses>, ExperimentError> {
+    let Some(config) = &scenario.privacy.labels else {
+        return Ok(None);
+    };
+    if let Some((field, message)) = config.check_source(data.source_rows) {
+        return Err(ExperimentError::Privacy(format!("privacy.labels.{field}: {message}")));
+    }
+    let train = &data.train;
+    Ok(Some(randomise(config, train.everybody().y, &data.rows, train.offsets(), streams)))
+}
+
+/// The law of the peers' objective noise in a repeat, and where its draws come from.
+pub(super) fn objective_noise(
+    scenario: &Scenario,
+    streams: &Streams,
+) -> Option<(ObjectiveNoise, Draws)> {
+    match &scenario.protocol {
+        ProtocolConfig::Admm(admm) => admm
+            .objective_noise
+            .map(|law| (law, Draws::Streams(streams.family(Purpose::ObjectiveNoise, 0)))),
+        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => None,
+    }
+}
+
+/// η_i/n of every peer, one after the other.
+fn noise_of_all(law: &ObjectiveNoise, draws: &Draws, n: usize, d: usize) -> Vec<f64> {
+    let mut linear = vec![0.0; n * d];
+    for (i, eta) in linear.chunks_exact_mut(d.max(1)).enumerate() {
+        law.draw(draws, i as u64, eta);
+        eta.iter_mut().for_each(|eta| *eta /= n as f64);
+    }
+    linear
 }

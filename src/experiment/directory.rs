@@ -344,6 +344,7 @@ mod tests {
     use super::super::repeat::StopReason;
     use super::*;
     use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
+    use crate::privacy::{Exposure, Spent};
     use crate::units::{PeerId, Round};
 
     #[test]
@@ -355,14 +356,26 @@ mod tests {
             repeat: 3,
             stop_reason: StopReason::Diverged,
             rows: vec![MeasuredRow { round: Round(1), values: vec![0.1, odd, -odd, f64::NAN] }],
-            clear_releases: 7,
+            exposure: Exposure {
+                clear: 7,
+                label: Spent::gaussian(0.1),
+                record: Spent::unbounded(),
+            },
+            epsilons: vec![odd],
+            labels: None,
             multiplicity: 1,
-            locals: vec![LocalFigures { risk: f64::NAN, train: 0.25, test: odd }],
+            locals: vec![LocalFigures {
+                risk: f64::NAN,
+                train: 0.25,
+                test: odd,
+                ..LocalFigures::default()
+            }],
             degrees: vec![2],
             samples: vec![5],
             dimension: 2,
             states: vec![1e-300, f64::NAN],
             optimum: None,
+            clean_optimum: None,
             reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
             measured_rate: None,
             divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),

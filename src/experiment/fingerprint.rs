@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::repeat::RepeatResult;
 use crate::measure::Metric;
 
-/// SHA-256 over, per repeat, the rows' rounds and values, the ledger's total and the final states
+/// SHA-256 over, per repeat, the rows' rounds and values, the ledger's totals and the final states
 /// in peer order. Every NaN counts as the same. Time is left out, and so are engine, workers and
 /// paths: runs that should agree, agree in this.
 pub fn fingerprint(metrics: &[Metric], repeats: &[RepeatResult]) -> String {
@@ -24,7 +24,8 @@ pub fn fingerprint(metrics: &[Metric], repeats: &[RepeatResult]) -> String {
                 }
             }
         }
-        number(repeat.clear_releases as f64);
+        number(repeat.exposure.clear as f64);
+        repeat.epsilons.iter().for_each(|&epsilon| number(epsilon));
         repeat.states.iter().for_each(|&value| number(value));
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -4,8 +4,13 @@ use serde::Serialize;
 
 use crate::data;
 use crate::experiment::run::ExperimentError;
+use crate::measure::LocalFigures;
+use crate::privacy::Exposure;
 use crate::scenario::Checked;
 use crate::topology::Summary;
+
+/// Bytes that a measured row holds of a peer beside its state: residual, figures, exposure.
+const ROW_BYTES: usize = 8 + size_of::<LocalFigures>() + size_of::<Exposure>();
 
 /// The size of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -65,7 +70,7 @@ impl Outline {
         // the next, and in two recycled buffers.
         let network = 160 + mean_degree * 4 * 64;
         let per_peer = (samples + footprint.memory + network) as u64;
-        let measuring = 2 * n * (d + 4) * 8;
+        let measuring = 2 * n * (d * 8 + ROW_BYTES);
         let held_out = data.test_rows * (d + 1) * 8;
         Ok(Self {
             name: scenario.name.clone(),

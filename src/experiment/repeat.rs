@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learn::axpy;
 use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
+use crate::privacy::{Exposure, LabelSummary};
 
 /// Why a repeat ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub enum StopReason {
     Tolerance,
     /// A model was no longer finite.
     Diverged,
+    /// A peer's privacy budget bore no further release.
+    Budget,
     /// Somebody asked it to end.
     Interrupted,
 }
@@ -26,6 +29,7 @@ impl StopReason {
             Self::Rounds => "rounds",
             Self::Tolerance => "tolerance",
             Self::Diverged => "diverged",
+            Self::Budget => "budget",
             Self::Interrupted => "interrupted",
         }
     }
@@ -40,8 +44,13 @@ pub struct RepeatResult {
     pub stop_reason: StopReason,
     /// The measured rounds.
     pub rows: Vec<MeasuredRow>,
-    /// Releases without protection, over all peers.
-    pub clear_releases: u64,
+    /// What the releases up to the last row tell about any one record: the most of all peers.
+    pub exposure: Exposure,
+    /// ε of a record at each peer, against all other peers together.
+    #[serde(with = "crate::measure::nan::any_numbers")]
+    pub epsilons: Vec<f64>,
+    /// How labels were randomised, where they were.
+    pub labels: Option<LabelSummary>,
     /// How often the most repeated training sample was dealt: 1 where none repeats. What is released
     /// of a record is released that often.
     pub multiplicity: usize,
@@ -56,8 +65,10 @@ pub struct RepeatResult {
     /// The peers' models at the end, one after the other. Kept in a file of its own.
     #[serde(skip)]
     pub states: Vec<f64>,
-    /// The central optimum, if it was asked for.
+    /// The optimum of the problem as the peers solved it, if it was asked for.
     pub optimum: Option<Vec<f64>>,
+    /// The optimum of the unperturbed problem, where that is another one.
+    pub clean_optimum: Option<Vec<f64>>,
     /// Other models to compare with.
     pub reference: Reference,
     /// The linear rate that the run showed.

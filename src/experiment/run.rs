@@ -1,27 +1,31 @@
 //! A run: repeats one after the other, each on all workers.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
+use super::observed::over_repeats;
 use super::repeat::{RepeatResult, StopReason};
-use super::statement::statement;
+use super::statement::{Claim, Statement, statement};
 use crate::data::DataError;
 use crate::learn::CentralError;
-use crate::measure::{LocalFigures, Metric, Recorder, Scorer, fitted_rate};
+use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Peer, Row, Schedule,
 };
+use crate::privacy::{Budget, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
 use crate::protocol::gradient_descent::{GradientParameters, GradientPeer};
 use crate::protocol::{Automatic, ProtocolConfig};
+use crate::random::{Draws, Purpose};
 use crate::scenario::{Checked, Scenario};
 use crate::theory;
 use crate::topology::{BuildError, Topology};
-use crate::units::Round;
+use crate::units::{Delta, Epsilon, PeerId, Round};
 
 /// Why a run failed.
 #[derive(Debug, Error)]
@@ -38,6 +42,17 @@ pub enum ExperimentError {
     /// The network.
     #[error("{0}")]
     Network(#[from] NetworkError),
+    /// The users' privacy levels.
+    #[error("{0}")]
+    Privacy(String),
+    /// A budget that does not bear the first release of some peer.
+    #[error("measure.stop.epsilon: {epsilon} at δ = {delta} does not bear the first release")]
+    Budget {
+        /// The budget.
+        epsilon: Epsilon,
+        /// At which δ.
+        delta: Delta,
+    },
     /// The files.
     #[error("{0}")]
     Directory(#[from] DirectoryError),
@@ -90,8 +105,10 @@ pub struct RunResult {
     pub repeats: Vec<RepeatResult>,
     /// See [`fingerprint`].
     pub fingerprint: String,
-    /// See [`statement`].
-    pub statement: Vec<String>,
+    /// What the scenario promised: see [`statement`].
+    pub statement: Statement,
+    /// What the ledger says, of the same observers.
+    pub observed: Vec<Claim>,
     /// Whether it was interrupted.
     pub interrupted: bool,
 }
@@ -119,7 +136,7 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     let first = Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
     let ridge = scenario.model.regularisation / first.topology.peers() as f64;
     let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
-    let curvature = theory::Curvature::at(&first.scorer.objectives(), ridge, optimum);
+    let curvature = theory::Curvature::at(&first.scorer.objectives_as_solved(), ridge, optimum);
     let rate = match &mut scenario.protocol {
         ProtocolConfig::Admm(admm) => {
             let best = theory::best_penalty(&first.topology, &curvature);
@@ -212,9 +229,12 @@ pub fn execute(
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
         metrics = assembly.metrics;
     }
+    let (samples, dimension) =
+        repeats.first().map_or((&[][..], 0), |repeat| (&repeat.samples[..], repeat.dimension));
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats),
-        statement: statement(checked.scenario()),
+        statement: statement(checked.scenario(), &scenario, checked.topology(), samples, dimension),
+        observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario,
         prediction,
@@ -243,7 +263,9 @@ fn run_peers(
         Automatic::Value(number) => number,
         Automatic::Auto => unreachable!("`auto` is resolved before any repeat runs"),
     };
-    let gradient = |step, tracking| GradientParameters { loss, ridge, step, rounds, tracking };
+    let unprotected = assembly.unprotected();
+    let gradient =
+        |step, tracking| GradientParameters { loss, ridge, step, rounds, tracking, unprotected };
     let run = Run {
         engine,
         topology: &assembly.topology,
@@ -253,21 +275,44 @@ fn run_peers(
     };
     match &scenario.protocol {
         ProtocolConfig::Admm(admm) => {
-            let (penalty, tolerance) = (chosen(admm.penalty), admm.tolerance);
-            let parameters = AdmmParameters { loss, ridge, penalty, rounds, tolerance };
-            run.peers(assembly.peers(|data, near| AdmmPeer::new(data, near, parameters)), on_row)
+            let streams = &assembly.streams;
+            let Accounting { delta, copies, .. } = assembly.accounting;
+            let budget = scenario.measure.stop.and_then(|stop| stop.epsilon);
+            let parameters = Arc::new(AdmmParameters {
+                tolerance: admm.tolerance,
+                objective_noise: objective_noise(scenario, streams),
+                primal_noise: admm
+                    .primal_noise
+                    .clone()
+                    .map(|noise| (noise, Draws::Streams(streams.family(Purpose::PrimalNoise, 0)))),
+                reach: scenario.reach(),
+                unprotected,
+                budget: budget.map(|epsilon| Budget::new(Epsilon(epsilon), delta, copies)),
+                averages: scenario.measure.has(What::Average),
+                ..AdmmParameters::plain(
+                    loss,
+                    assembly.topology.peers(),
+                    ridge,
+                    chosen(admm.penalty),
+                    rounds,
+                )
+            });
+            let peer = |id, data, near: &[PeerId]| {
+                AdmmPeer::new(id, data, near, assembly.coefficient(id), Arc::clone(&parameters))
+            };
+            run.peers(assembly.peers(peer), on_row)
         }
         ProtocolConfig::GradientDescent(descent) => {
             let parameters = gradient(descent.step, false);
             run.peers(
-                assembly.peers(|data, near| GradientPeer::new(data, near, parameters)),
+                assembly.peers(|_, data, near| GradientPeer::new(data, near, parameters)),
                 on_row,
             )
         }
         ProtocolConfig::GradientTracking(tracking) => {
             let parameters = gradient(chosen(tracking.step), true);
             run.peers(
-                assembly.peers(|data, near| GradientPeer::new(data, near, parameters)),
+                assembly.peers(|_, data, near| GradientPeer::new(data, near, parameters)),
                 on_row,
             )
         }
@@ -308,7 +353,7 @@ fn run_repeat(
     let mut recorder = Recorder::new(
         &assembly.metrics,
         train,
-        optimum,
+        assembly.comparison(),
         scenario.measure.stop,
         engine != Engine::Threads,
     );
@@ -323,6 +368,7 @@ fn run_repeat(
     let stop_reason = match ending {
         Ending::Finished => StopReason::Rounds,
         Ending::Interrupted => StopReason::Interrupted,
+        Ending::Retired => StopReason::Budget,
         Ending::Stopped if recorder.divergence.is_some() => StopReason::Diverged,
         Ending::Stopped => StopReason::Tolerance,
     };
@@ -333,9 +379,14 @@ fn run_repeat(
         reason => reason,
     };
     let Recorder { rows, last, divergence, .. } = recorder;
-    let (states, locals, clear_releases, dimension) = match last {
-        Some(row) => (row.scored, row.locals, row.releases, row.dimension),
-        None => (Vec::new(), Vec::new(), 0, train.dimension()),
+    if stop_reason == StopReason::Budget && last.is_none() {
+        let budget = scenario.measure.stop.and_then(|stop| stop.epsilon).unwrap_or_default();
+        let (epsilon, delta) = (Epsilon(budget), assembly.accounting.delta);
+        return Err(ExperimentError::Budget { epsilon, delta });
+    }
+    let (states, locals, exposures, dimension) = match last {
+        Some(row) => (row.scored, row.locals, row.exposures, row.dimension),
+        None => (Vec::new(), Vec::new(), Vec::new(), train.dimension()),
     };
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
@@ -346,7 +397,9 @@ fn run_repeat(
     Ok(RepeatResult {
         repeat,
         stop_reason,
-        clear_releases,
+        exposure: Exposure::worst(&exposures),
+        epsilons: of_each(&exposures, |exposure| assembly.accounting.of_record(exposure).epsilon),
+        labels: assembly.responses.as_ref().and_then(Responses::summary),
         multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
@@ -354,9 +407,24 @@ fn run_repeat(
         dimension,
         states,
         optimum: optimum.map(<[f64]>::to_vec),
+        clean_optimum: assembly.clean.as_ref().map(|clean| clean.w.clone()),
         reference: assembly.scorer.reference(optimum),
         measured_rate,
         divergence,
         rows,
     })
+}
+
+/// A bound for each peer. Most peers are like the one before them, and bounds cost a search.
+fn of_each<'a>(exposures: &'a [Exposure], bound: impl Fn(&Exposure) -> Epsilon) -> Vec<f64> {
+    let mut last: Option<(&Exposure, f64)> = None;
+    let of = |exposure: &'a Exposure| match last {
+        Some((same, epsilon)) if same == exposure => epsilon,
+        _ => {
+            let Epsilon(epsilon) = bound(exposure);
+            last = Some((exposure, epsilon));
+            epsilon
+        }
+    };
+    exposures.iter().map(of).collect()
 }

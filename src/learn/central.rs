@@ -25,13 +25,14 @@ pub struct CentralError {
 pub struct Central {
     /// w*.
     pub w: Vec<f64>,
-    /// Σ_i F_i(w*) + (ridge/2)|w*|².
+    /// Σ_i F_i(w*) + (ridge/2)|w*|² + bᵀw*.
     pub value: f64,
     /// Norm of the gradient at w*: |w − w*| ≤ gradient / ridge.
     pub gradient: f64,
 }
 
-/// min_w Σ_i F_i(w) + (ridge/2)|w|² by Newton's method with a line search on the value.
+/// min_w Σ_i F_i(w) + (ridge/2)|w|² + bᵀw by Newton's method with a line search on the value. b =
+/// `linear` also says in how many dimensions.
 ///
 /// Independent of what the peers run: exact Hessians every step (conjugate gradients to 1e-14
 /// above [`DENSE_LIMIT`] dimensions) and a line search on function values.
@@ -42,19 +43,27 @@ pub struct Central {
 pub fn central_optimum(
     parts: &[Objective<'_>],
     ridge: f64,
-    dimension: usize,
+    linear: &[f64],
 ) -> Result<Central, CentralError> {
     const STEPS: usize = 200;
+    let dimension = linear.len();
     let mut w = vec![0.0; dimension];
     let mut g = vec![0.0; dimension];
     let mut part = vec![0.0; dimension];
     let mut trial = vec![0.0; dimension];
-    let value_at =
-        |w: &[f64]| parts.iter().map(|f| f.value(w)).sum::<f64>() + 0.5 * ridge * dot(w, w);
+    let value_at = |w: &[f64]| {
+        let losses: f64 = parts.iter().map(|f| f.value(w)).sum();
+        losses + 0.5 * ridge * dot(w, w) + dot(linear, w)
+    };
+    // ridge·w + b: what is not in the parts.
+    let outside = |w: &[f64], g: &mut [f64]| {
+        g.iter_mut().zip(w).for_each(|(g, w)| *g = ridge * w);
+        g.iter_mut().zip(linear).for_each(|(g, b)| *g += b);
+    };
     let mut value = value_at(&w);
     for iterations in 0..STEPS {
-        let mut scale = ridge * norm(&w);
-        g.iter_mut().zip(&w).for_each(|(g, w)| *g = ridge * w);
+        let mut scale = ridge * norm(&w) + norm(linear);
+        outside(&w, &mut g);
         for f in parts {
             f.gradient(&w, &mut part);
             scale += norm(&part);
@@ -86,10 +95,10 @@ pub fn central_optimum(
         }
         // Near the optimum the value no longer changes in floating point while the gradient still
         // tells the way: one last full step, kept if it lowers the gradient.
-        let mut trial_gradient: Vec<f64> = Vec::new();
+        let mut trial_gradient = vec![0.0; dimension];
         trial.copy_from_slice(&w);
         axpy(-1.0, &step, &mut trial);
-        trial_gradient.extend(trial.iter().map(|w| ridge * w));
+        outside(&trial, &mut trial_gradient);
         for f in parts {
             f.gradient(&trial, &mut part);
             axpy(1.0, &part, &mut trial_gradient);
@@ -158,7 +167,7 @@ mod tests {
             Objective::mean(Samples::new(x1.view(), &[2.0, -1.0]), Loss::Squared),
             Objective::mean(Samples::new(x2.view(), &[5.0]), Loss::Squared),
         ];
-        let central = central_optimum(&parts, 0.5, 1).unwrap();
+        let central = central_optimum(&parts, 0.5, &[0.0]).unwrap();
         let expected = (-0.5 + 10.0) / (5.0 + 4.0 + 0.5);
         assert!((central.w[0] - expected).abs() < 1e-14);
     }
@@ -169,7 +178,7 @@ mod tests {
         let x = Array2::from_shape_fn((m, d), |(i, j)| ((i * (j + 2)) as f64).sin());
         let y: Vec<f64> = (0..m).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
         let parts = [Objective::mean(Samples::new(x.view(), &y), Loss::Logistic)];
-        let central = central_optimum(&parts, ridge, d).unwrap();
+        let central = central_optimum(&parts, ridge, &vec![0.0; d]).unwrap();
         let mut w = vec![0.0; d];
         for _ in 0..4000 {
             let mut g: Vec<f64> = w.iter().map(|w| ridge * w).collect();
@@ -189,7 +198,7 @@ mod tests {
         let x = Array2::from_shape_fn((m, d), |(i, j)| ((i * 31 + j * 17) as f64).cos());
         let y: Vec<f64> = (0..m).map(|i| (i as f64).sin()).collect();
         let parts = [Objective::mean(Samples::new(x.view(), &y), Loss::Squared)];
-        let central = central_optimum(&parts, 0.3, d).unwrap();
+        let central = central_optimum(&parts, 0.3, &vec![0.0; d]).unwrap();
         assert!(central.gradient < 1e-13, "{}", central.gradient);
     }
 }

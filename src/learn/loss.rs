@@ -57,6 +57,15 @@ impl Loss {
         }
     }
 
+    /// The largest |dℓ/dz| over all margins, for labels of size k (1 for classes); none where it has
+    /// no bound.
+    pub fn greatest_slope(self, label_size: f64) -> Option<f64> {
+        match self {
+            Self::Logistic => Some(0.5 * (1.0 + label_size)),
+            Self::Squared => None,
+        }
+    }
+
     /// Whether labels are classes, ±1.
     pub fn is_classification(self) -> bool {
         self == Self::Logistic

@@ -12,14 +12,23 @@ pub struct MeasureConfig {
     /// Every how many rounds, at least 1 (default); the first and the last are measured in any
     /// case.
     pub every: u32,
-    /// Stop once every figure named here is below its tolerance; default: run all rounds.
+    /// Stop once every tolerance named here is met, or before the privacy budget is exceeded;
+    /// default: run all rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopConfig>,
 }
 
 impl Default for MeasureConfig {
     fn default() -> Self {
         Self {
-            what: vec![What::Consensus, What::Optimum, What::Risk, What::Train, What::Test],
+            what: vec![
+                What::Consensus,
+                What::Optimum,
+                What::Risk,
+                What::Train,
+                What::Test,
+                What::Privacy,
+            ],
             every: 1,
             stop: None,
         }
@@ -32,7 +41,8 @@ impl Default for MeasureConfig {
 pub enum What {
     /// How far the peers' models are from each other, and the dual residual.
     Consensus,
-    /// How far they are from the central optimum, which is solved once per repeat.
+    /// How far they are from the central optimum, which is solved once per repeat: of the problem as
+    /// the peers solve it and, where that is perturbed, of the one without perturbation.
     Optimum,
     /// Each peer's objective on its own samples.
     Risk,
@@ -40,17 +50,35 @@ pub enum What {
     Train,
     /// Each peer's model on the held-out samples, where there are any.
     Test,
+    /// ε so far, where a mechanism protects anything.
+    Privacy,
+    /// The running average w̄_i(t) of each peer's models, which theorems speak of: its risk, its
+    /// held-out score, and its objective above the optimum. For ADMM; not among the default.
+    Average,
 }
 
-/// When to stop. The rule is applied by the measurement, which sees all peers: a deployment would
-/// need a protocol of its own for it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// When to stop. Tolerances are looked at by the measurement, which sees all peers: a deployment
+/// would need a protocol of its own for it. The budget is kept by each peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct StopConfig {
     /// Largest distance of a peer's model to the mean.
-    pub consensus_gap: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consensus_gap: Option<f64>,
     /// Largest dual residual of a peer.
-    pub dual_residual: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dual_residual: Option<f64>,
+    /// The ε, at `privacy.delta`, that no peer spends more than on any of its records: the run ends
+    /// before the release that would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+}
+
+impl StopConfig {
+    /// Whether it looks at the peers' states.
+    pub fn has_tolerance(&self) -> bool {
+        self.consensus_gap.is_some() || self.dual_residual.is_some()
+    }
 }
 
 impl MeasureConfig {
@@ -66,17 +94,28 @@ impl MeasureConfig {
             problems.push(("every".to_string(), "expected at least 1 round".to_string()));
         }
         if let Some(stop) = self.stop {
-            for (field, value) in
-                [("consensus_gap", stop.consensus_gap), ("dual_residual", stop.dual_residual)]
-            {
-                if !(value > 0.0 && value.is_finite()) {
+            for (field, value) in [
+                ("consensus_gap", stop.consensus_gap),
+                ("dual_residual", stop.dual_residual),
+                ("epsilon", stop.epsilon),
+            ] {
+                if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
                     problems.push((
                         format!("stop.{field}"),
-                        format!("expected a tolerance above 0, found {value}"),
+                        format!("expected a number above 0, found {value}"),
                     ));
                 }
             }
-            if !self.has(What::Consensus) {
+            if stop == StopConfig::default() {
+                let message = "expected `consensus_gap`, `dual_residual` or `epsilon`";
+                problems.push(("stop".to_string(), message.to_string()));
+            }
+            if stop.epsilon.is_some() && self.every != 1 {
+                let message = "expected 1: a run that a budget ends is measured in every round, so \
+                               that its last one is";
+                problems.push(("every".to_string(), message.to_string()));
+            }
+            if stop.has_tolerance() && !self.has(What::Consensus) {
                 problems.push((
                     "what".to_string(),
                     "expected `consensus` in the list, since `stop` looks at it".to_string(),

@@ -1,7 +1,6 @@
 //! The figures by name.
 
 use super::config::{MeasureConfig, What};
-use crate::learn::Loss;
 
 /// A column of metrics.csv and an entry of summary.json.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +15,11 @@ pub enum Metric {
     NormGap,
     /// The largest residual of a peer, as its protocol defines it; for ADMM |∇J_i(w_i) + γ_i|.
     DualResidual,
-    /// max_i |w_i − w*|, w* the optimum of the pooled problem.
+    /// max_i |w_i − w*|, w* the optimum of the pooled problem as the peers solve it: with the labels
+    /// that they see and their objective noise.
     OptimumDistance,
+    /// The same to the optimum of the unperturbed problem: original labels, plain loss, no noise.
+    OptimumDistanceClean,
     /// The mean over peers of J_i(w_i): plain loss, original labels, regularisation included.
     EmpiricalRisk,
     /// Share of training samples that their own peer's model classifies right.
@@ -36,6 +38,19 @@ pub enum Metric {
     TestMse,
     /// The same error at the worst peer.
     TestMseWorst,
+    /// The mean over peers of J_i(w̄_i), w̄_i the running average of w_i.
+    AverageRisk,
+    /// The mean over peers of J~_i(w̄_i), the objective as it is solved, above its optimum; it may be
+    /// negative, since the w̄_i differ.
+    AverageObjectiveGap,
+    /// Held-out accuracy of w̄_i, mean over peers.
+    AverageTestAccuracy,
+    /// Held-out MSE of w̄_i, mean over peers.
+    AverageTestMse,
+    /// ε so far of any record, at the scenario's δ, against all other peers together.
+    Epsilon,
+    /// ε so far of any label, against the same.
+    EpsilonLabels,
     /// Messages sent so far, retransmissions included.
     Messages,
     /// Bytes of these messages.
@@ -44,9 +59,23 @@ pub enum Metric {
     SimSeconds,
 }
 
+/// What a run is, as far as it decides what can be measured of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether labels are classes.
+    pub classifies: bool,
+    /// Whether there are held-out samples.
+    pub has_test: bool,
+    /// Whether the peers solve another problem than the one that is scored.
+    pub perturbed: bool,
+    /// Whether any mechanism protects anything.
+    pub protected: bool,
+}
+
 impl Metric {
     /// The figures of a run, in the order of columns.
-    pub fn of_run(config: &MeasureConfig, loss: Loss, has_test: bool) -> Vec<Self> {
+    pub fn of_run(config: &MeasureConfig, run: Shape) -> Vec<Self> {
+        let Shape { classifies, has_test, perturbed, protected } = run;
         let mut metrics = Vec::new();
         if config.has(What::Consensus) {
             metrics.extend([
@@ -59,23 +88,39 @@ impl Metric {
         }
         if config.has(What::Optimum) {
             metrics.push(Self::OptimumDistance);
+            if perturbed {
+                metrics.push(Self::OptimumDistanceClean);
+            }
         }
         if config.has(What::Risk) {
             metrics.push(Self::EmpiricalRisk);
         }
         if config.has(What::Train) {
-            metrics.extend(if loss.is_classification() {
+            metrics.extend(if classifies {
                 [Self::TrainAccuracy, Self::TrainAccuracyWorst]
             } else {
                 [Self::TrainMse, Self::TrainMseWorst]
             });
         }
         if config.has(What::Test) && has_test {
-            metrics.extend(if loss.is_classification() {
+            metrics.extend(if classifies {
                 [Self::TestAccuracy, Self::TestAccuracyWorst]
             } else {
                 [Self::TestMse, Self::TestMseWorst]
             });
+        }
+        if config.has(What::Average) {
+            metrics.extend([Self::AverageRisk, Self::AverageObjectiveGap]);
+            if has_test {
+                metrics.push(if classifies {
+                    Self::AverageTestAccuracy
+                } else {
+                    Self::AverageTestMse
+                });
+            }
+        }
+        if config.has(What::Privacy) && protected {
+            metrics.extend([Self::Epsilon, Self::EpsilonLabels]);
         }
         metrics.extend([Self::Messages, Self::Bytes, Self::SimSeconds]);
         metrics
@@ -90,6 +135,7 @@ impl Metric {
             Self::NormGap => "norm_gap",
             Self::DualResidual => "dual_residual",
             Self::OptimumDistance => "optimum_distance",
+            Self::OptimumDistanceClean => "optimum_distance_clean",
             Self::EmpiricalRisk => "empirical_risk",
             Self::TrainAccuracy => "train_accuracy",
             Self::TrainAccuracyWorst => "train_accuracy_worst",
@@ -99,6 +145,12 @@ impl Metric {
             Self::TestAccuracyWorst => "test_accuracy_worst",
             Self::TestMse => "test_mse",
             Self::TestMseWorst => "test_mse_worst",
+            Self::AverageRisk => "average_risk",
+            Self::AverageObjectiveGap => "average_objective_gap",
+            Self::AverageTestAccuracy => "average_test_accuracy",
+            Self::AverageTestMse => "average_test_mse",
+            Self::Epsilon => "epsilon",
+            Self::EpsilonLabels => "epsilon_labels",
             Self::Messages => "messages",
             Self::Bytes => "bytes",
             Self::SimSeconds => "sim_seconds",
@@ -114,6 +166,7 @@ impl Metric {
             Self::NormGap => "spread of norms",
             Self::DualResidual => "residual of the protocol, max",
             Self::OptimumDistance => "distance to the central optimum, max",
+            Self::OptimumDistanceClean => "distance to the unperturbed optimum, max",
             Self::EmpiricalRisk => "empirical risk",
             Self::TrainAccuracy => "training accuracy",
             Self::TrainAccuracyWorst => "training accuracy, worst peer",
@@ -123,6 +176,12 @@ impl Metric {
             Self::TestAccuracyWorst => "held-out accuracy, worst peer",
             Self::TestMse => "held-out MSE",
             Self::TestMseWorst => "held-out MSE, worst peer",
+            Self::AverageRisk => "empirical risk of the running average",
+            Self::AverageObjectiveGap => "objective of the running average above its optimum",
+            Self::AverageTestAccuracy => "held-out accuracy of the running average",
+            Self::AverageTestMse => "held-out MSE of the running average",
+            Self::Epsilon => "ε of a record against all other peers",
+            Self::EpsilonLabels => "ε of a label against all other peers",
             Self::Messages => "messages",
             Self::Bytes => "bytes",
             Self::SimSeconds => "simulated seconds",

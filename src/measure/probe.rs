@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{MeasureConfig, What};
 use crate::data::{Partitioned, Table};
 use crate::learn::{Loss, Objective, Samples, dot};
-use crate::network::Probe;
+use crate::network::{Probe, Snapshot};
 use crate::units::PeerId;
 
 /// What a peer's own model does on its own samples and on the held-out ones.
@@ -22,6 +22,24 @@ pub struct LocalFigures {
     /// The same on the held-out samples; NaN without any.
     #[serde(with = "crate::measure::nan::any_number")]
     pub test: f64,
+    /// J_i(w̄_i), w̄_i the running average; NaN where it is not measured.
+    #[serde(with = "crate::measure::nan::any_number")]
+    pub average_risk: f64,
+    /// J~_i(w̄_i), the objective as the peer solves it.
+    #[serde(with = "crate::measure::nan::any_number")]
+    pub average_objective: f64,
+    /// Accuracy, or mean squared error, of w̄_i on the held-out samples.
+    #[serde(with = "crate::measure::nan::any_number")]
+    pub average_test: f64,
+}
+
+/// The problem as the peers solve it, where that is not the one that is scored.
+#[derive(Clone, Debug)]
+pub struct Perturbed {
+    /// The samples with the labels that the loss is computed from.
+    pub train: Arc<Partitioned>,
+    /// η_i/n of every peer, one after the other; empty without objective noise.
+    pub linear: Vec<f64>,
 }
 
 /// Sees all data and scores every peer.
@@ -29,6 +47,7 @@ pub struct LocalFigures {
 pub struct Scorer {
     train: Arc<Partitioned>,
     test: Option<Table>,
+    perturbed: Option<Perturbed>,
     loss: Loss,
     ridge: f64,
     wants: [bool; 3],
@@ -55,32 +74,55 @@ impl Scorer {
         config: &MeasureConfig,
         train: Arc<Partitioned>,
         test: Option<Table>,
+        perturbed: Option<Perturbed>,
         loss: Loss,
         ridge: f64,
     ) -> Self {
         let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
-        Self { train, test, loss, ridge, wants }
+        Self { train, test, perturbed, loss, ridge, wants }
     }
 
     /// F_i, the mean loss over the samples of each peer.
     pub fn objectives(&self) -> Vec<Objective<'_>> {
-        (0..self.train.peers()).map(|i| self.objective(PeerId::new(i))).collect()
+        self.train.ids().map(|peer| self.mean_loss(&self.train, peer)).collect()
     }
 
-    fn objective(&self, peer: PeerId) -> Objective<'_> {
-        let local = self.train.local(peer);
+    /// The same with the labels that the peers see.
+    pub fn objectives_as_solved(&self) -> Vec<Objective<'_>> {
+        let train = self.perturbed.as_ref().map_or(&self.train, |perturbed| &perturbed.train);
+        train.ids().map(|peer| self.mean_loss(train, peer)).collect()
+    }
+
+    /// The objective noise of each peer, η_i/n; nothing where there is none.
+    pub fn linear_terms(&self) -> impl Iterator<Item = &[f64]> {
+        let linear = self.perturbed.as_ref().map_or(&[][..], |perturbed| &perturbed.linear);
+        linear.chunks_exact(self.train.dimension().max(1))
+    }
+
+    fn mean_loss<'a>(&self, train: &'a Partitioned, peer: PeerId) -> Objective<'a> {
+        let local = train.local(peer);
         Objective::mean(Samples::new(local.x, local.y), self.loss)
     }
 
     /// J_i(w).
     fn risk(&self, peer: PeerId, w: &[f64]) -> f64 {
-        self.objective(peer).value(w) + 0.5 * self.ridge * dot(w, w)
+        self.mean_loss(&self.train, peer).value(w) + 0.5 * self.ridge * dot(w, w)
+    }
+
+    /// J~_i(w) = J_i(w) with the labels that the peer sees, + η_iᵀw/n.
+    pub fn objective_as_solved(&self, peer: PeerId, w: &[f64]) -> f64 {
+        let Some(perturbed) = &self.perturbed else {
+            return self.risk(peer, w);
+        };
+        let mean_loss = self.mean_loss(&perturbed.train, peer).value(w);
+        let linear = self.linear_terms().nth(peer.index()).map_or(0.0, |eta| dot(eta, w));
+        mean_loss + 0.5 * self.ridge * dot(w, w) + linear
     }
 
     /// The trivial model and the central optimum, where it is known.
     pub fn reference(&self, optimum: Option<&[f64]>) -> Reference {
         let n = self.train.peers();
-        let labels = (0..n).flat_map(|i| self.train.local(PeerId::new(i)).y.iter().copied());
+        let labels = self.train.everybody().y.iter();
         let mean = labels.sum::<f64>() / self.train.total_rows() as f64;
         let trivial_test = self.test.as_ref().map_or(f64::NAN, |test| {
             let constant = if self.loss.is_classification() { mean.signum() } else { mean };
@@ -90,7 +132,7 @@ impl Scorer {
             trivial_test,
             central_test: optimum.map_or(f64::NAN, |w| self.on_test(w)),
             central_risk: optimum.map_or(f64::NAN, |w| {
-                (0..n).map(|i| self.risk(PeerId::new(i), w)).sum::<f64>() / n as f64
+                self.train.ids().map(|peer| self.risk(peer, w)).sum::<f64>() / n as f64
             }),
         }
     }
@@ -121,8 +163,10 @@ fn score(loss: Loss, margins_and_labels: impl Iterator<Item = (f64, f64)>) -> f6
 impl Probe for Scorer {
     type Local = LocalFigures;
 
-    fn local(&self, peer: PeerId, w: &[f64]) -> LocalFigures {
+    fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> LocalFigures {
         let [risk, train, test] = self.wants;
+        let w = snapshot.scored;
+        let of_average = |f: &dyn Fn(&[f64]) -> f64| snapshot.average.map_or(f64::NAN, f);
         let local = self.train.local(peer);
         let samples = Samples::new(local.x, local.y);
         LocalFigures {
@@ -133,6 +177,9 @@ impl Probe for Scorer {
                 f64::NAN
             },
             test: if test { self.on_test(w) } else { f64::NAN },
+            average_risk: of_average(&|w| self.risk(peer, w)),
+            average_objective: of_average(&|w| self.objective_as_solved(peer, w)),
+            average_test: of_average(&|w| self.on_test(w)),
         }
     }
 }

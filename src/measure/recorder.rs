@@ -8,7 +8,8 @@ use super::probe::LocalFigures;
 use crate::data::Partitioned;
 use crate::learn::{axpy, distance, norm};
 use crate::network::{Flow, Row};
-use crate::units::{PeerId, Round, SimTime};
+use crate::privacy::{Bound, Exposure};
+use crate::units::{Delta, Epsilon, PeerId, Round, SimTime};
 
 /// Sums over peers run over blocks of this many, in order: the same bits for every shard layout.
 const BLOCK: usize = 1024;
@@ -39,12 +40,47 @@ pub struct Divergence {
     pub value: f64,
 }
 
+/// What rows are compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    /// The optimum of the problem as the peers solve it, with (1/n) Σ_i J~_i there.
+    pub optimum: Option<(&'a [f64], f64)>,
+    /// The optimum of the unperturbed problem.
+    pub clean: Option<&'a [f64]>,
+    /// How ε is counted.
+    pub privacy: Accounting,
+}
+
+/// How ε is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accounting {
+    /// δ.
+    pub delta: Delta,
+    /// How often the most repeated record was dealt.
+    pub copies: usize,
+    /// The greatest ε of a randomised label; infinite where labels are not randomised.
+    pub labels: Epsilon,
+}
+
+impl Accounting {
+    /// ε of any record at peers exposed like this.
+    pub fn of_record(&self, exposure: &Exposure) -> Bound {
+        exposure.record.group(self.copies).bound(self.delta)
+    }
+
+    /// ε of any label: the user's own randomisation holds whatever peers release.
+    pub fn of_label(&self, exposure: &Exposure) -> Epsilon {
+        let by_releases = exposure.label.group(self.copies).bound(self.delta).epsilon;
+        by_releases.min(self.of_record(exposure).epsilon).min(self.labels)
+    }
+}
+
 /// Turns rows of states into rows of figures.
 pub struct Recorder<'a> {
     metrics: &'a [Metric],
     train: &'a Partitioned,
-    optimum: Option<&'a [f64]>,
-    stop: Option<StopConfig>,
+    compare: Comparison<'a>,
+    stop: StopConfig,
     timed: bool,
     /// The rows so far.
     pub rows: Vec<MeasuredRow>,
@@ -61,15 +97,15 @@ impl<'a> Recorder<'a> {
     pub fn new(
         metrics: &'a [Metric],
         train: &'a Partitioned,
-        optimum: Option<&'a [f64]>,
+        compare: Comparison<'a>,
         stop: Option<StopConfig>,
         timed: bool,
     ) -> Self {
         Self {
             metrics,
             train,
-            optimum,
-            stop,
+            compare,
+            stop: stop.unwrap_or_default(),
             timed,
             rows: Vec::new(),
             last: None,
@@ -82,20 +118,33 @@ impl<'a> Recorder<'a> {
     pub fn record(&mut self, row: Row<LocalFigures>) -> Flow {
         self.divergence = first_divergence(&row);
         let spread = Spread::of(&row);
-        let values = self.metrics.iter().map(|&metric| self.value(metric, &row, &spread)).collect();
+        let exposure = Exposure::worst(&row.exposures);
+        let value = |&metric| self.value(metric, &row, &spread, &exposure);
+        let values = self.metrics.iter().map(value).collect();
         self.rows.push(MeasuredRow { round: row.round, values });
         self.tolerance_met = self.divergence.is_none()
-            && self.stop.is_some_and(|stop| {
-                let residual = greatest(row.residuals.iter().copied());
-                spread.gap < stop.consensus_gap && residual < stop.dual_residual
-            });
+            && self.stop.has_tolerance()
+            && self.stop.consensus_gap.is_none_or(|tolerance| spread.gap < tolerance)
+            && self
+                .stop
+                .dual_residual
+                .is_none_or(|tolerance| greatest(row.residuals.iter().copied()) < tolerance);
         self.last = Some(row);
         if self.divergence.is_some() || self.tolerance_met { Flow::Stop } else { Flow::Continue }
     }
 
-    fn value(&self, metric: Metric, row: &Row<LocalFigures>, spread: &Spread) -> f64 {
+    fn value(
+        &self,
+        metric: Metric,
+        row: &Row<LocalFigures>,
+        spread: &Spread,
+        exposure: &Exposure,
+    ) -> f64 {
         let n = row.residuals.len();
         let states = || row.scored.chunks_exact(row.dimension.max(1));
+        let farthest = |from: Option<&[f64]>| {
+            from.map_or(f64::NAN, |optimum| greatest(states().map(|w| distance(w, optimum))))
+        };
         match metric {
             Metric::ConsensusGap => spread.gap,
             Metric::ConsensusGapMean => spread.gap_mean,
@@ -108,9 +157,8 @@ impl<'a> Recorder<'a> {
             }
             Metric::NormGap => spread.norm_high - spread.norm_low,
             Metric::DualResidual => greatest(row.residuals.iter().copied()),
-            Metric::OptimumDistance => self
-                .optimum
-                .map_or(f64::NAN, |optimum| greatest(states().map(|w| distance(w, optimum)))),
+            Metric::OptimumDistance => farthest(self.compare.optimum.map(|(w, _)| w)),
+            Metric::OptimumDistanceClean => farthest(self.compare.clean),
             Metric::EmpiricalRisk => mean(row.locals.iter().map(|l| l.risk)),
             Metric::TrainAccuracy | Metric::TrainMse => {
                 let weight = |i| self.train.rows(PeerId::new(i)) as f64;
@@ -123,6 +171,16 @@ impl<'a> Recorder<'a> {
             Metric::TestAccuracy | Metric::TestMse => mean(row.locals.iter().map(|l| l.test)),
             Metric::TestAccuracyWorst => -greatest(row.locals.iter().map(|l| -l.test)),
             Metric::TestMseWorst => greatest(row.locals.iter().map(|l| l.test)),
+            Metric::AverageRisk => mean(row.locals.iter().map(|l| l.average_risk)),
+            Metric::AverageObjectiveGap => {
+                let least = self.compare.optimum.map_or(f64::NAN, |(_, value)| value);
+                mean(row.locals.iter().map(|l| l.average_objective)) - least
+            }
+            Metric::AverageTestAccuracy | Metric::AverageTestMse => {
+                mean(row.locals.iter().map(|l| l.average_test))
+            }
+            Metric::Epsilon => self.compare.privacy.of_record(exposure).epsilon.0,
+            Metric::EpsilonLabels => self.compare.privacy.of_label(exposure).0,
             Metric::Messages => row.messages as f64,
             Metric::Bytes => row.bytes as f64,
             Metric::SimSeconds if self.timed && row.time < SimTime::NEVER => row.time.seconds(),
@@ -212,7 +270,7 @@ mod tests {
             time: SimTime(5),
             messages: 7,
             bytes: 70,
-            releases: 7,
+            exposures: vec![Exposure::default(); states.len()],
             dimension: 2,
             scored: states.concat(),
             residuals: vec![0.5; states.len()],

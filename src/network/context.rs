@@ -1,5 +1,6 @@
 //! What a peer can do.
 
+use super::observe::Snapshot;
 use crate::privacy::{Account, Receivers, Released, Wire};
 use crate::units::{PeerId, Round, SimTime};
 
@@ -10,7 +11,7 @@ pub(super) trait Port<M> {
     fn transmit(&mut self, slot: usize, message: Released<M>);
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
-    fn deposit(&mut self, round: Round, scored: &[f64], residual: f64, releases: u64);
+    fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account);
     fn fail(&mut self, reason: String);
 }
 
@@ -83,10 +84,10 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
         self.port.spend(sample_passes);
     }
 
-    /// Leaves the state to be scored at the end of a round, with the norm of the peer's own
-    /// residual. Measuring is outside the threat model: this is no message and is not booked.
-    pub fn deposit(&mut self, round: Round, scored: &[f64], residual: f64) {
-        self.port.deposit(round, scored, residual, self.account.clear_releases());
+    /// Leaves what is to be measured at the end of a round. Measuring is outside the threat model:
+    /// this is no message and is not booked.
+    pub fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>) {
+        self.port.deposit(round, snapshot, self.account);
     }
 
     /// Says that the peer cannot go on: the run ends with an error that names it.

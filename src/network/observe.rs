@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crossbeam_channel::{Receiver, Sender};
 
+use crate::privacy::{Account, Exposure};
 use crate::units::{PeerId, Round, SimTime};
 
 /// Which rounds are measured: the first, every `every`-th, and the last.
@@ -27,8 +28,26 @@ pub trait Probe: Sync {
     /// Figures of one peer and round.
     type Local: Clone + Default + Send;
 
-    /// Looks at a state: measuring is omniscient.
-    fn local(&self, peer: PeerId, scored: &[f64]) -> Self::Local;
+    /// Looks at what a peer left: measuring is omniscient.
+    fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> Self::Local;
+}
+
+/// What a peer leaves to be measured at the end of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snapshot<'a> {
+    /// The state that is scored.
+    pub scored: &'a [f64],
+    /// The mean of its scored states so far, where the peer keeps it.
+    pub average: Option<&'a [f64]>,
+    /// The norm of its own residual.
+    pub residual: f64,
+}
+
+impl<'a> Snapshot<'a> {
+    /// A state and nothing else.
+    pub fn of(scored: &'a [f64]) -> Self {
+        Self { scored, average: None, residual: 0.0 }
+    }
 }
 
 /// Whether the run goes on after a row.
@@ -51,8 +70,8 @@ pub struct Row<L> {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Releases without protection so far.
-    pub releases: u64,
+    /// What each peer's releases so far tell about one of its records.
+    pub exposures: Vec<Exposure>,
     /// Length of one peer's state.
     pub dimension: usize,
     /// The states, one after the other.
@@ -74,12 +93,11 @@ impl<L> Row<L> {
 pub(super) struct Deposit<'a> {
     pub peer: PeerId,
     pub round: Round,
-    pub scored: &'a [f64],
-    pub residual: f64,
+    pub snapshot: &'a Snapshot<'a>,
+    pub account: &'a Account,
     pub time: SimTime,
     pub messages: u64,
     pub bytes: u64,
-    pub releases: u64,
 }
 
 /// The deposits of consecutive peers, on their way to a row.
@@ -112,15 +130,16 @@ impl<'a, R: Probe> Gathering<'a, R> {
         if !self.schedule.measures(deposit.round) {
             return;
         }
-        let d = deposit.scored.len();
+        let scored = deposit.snapshot.scored;
+        let d = scored.len();
         let (missing, row) = self.open.entry(deposit.round).or_insert_with(|| {
             let row = Row {
                 round: deposit.round,
                 time: SimTime::ZERO,
                 messages: 0,
                 bytes: 0,
-                releases: 0,
                 dimension: d,
+                exposures: vec![Exposure::default(); self.peers],
                 scored: vec![0.0; self.peers * d],
                 residuals: vec![0.0; self.peers],
                 locals: vec![R::Local::default(); self.peers],
@@ -128,13 +147,13 @@ impl<'a, R: Probe> Gathering<'a, R> {
             (self.peers, row)
         });
         let place = deposit.peer.index() - self.first;
-        row.scored[place * d..][..d].copy_from_slice(deposit.scored);
-        row.residuals[place] = deposit.residual;
-        row.locals[place] = self.probe.local(deposit.peer, deposit.scored);
+        row.scored[place * d..][..d].copy_from_slice(scored);
+        row.residuals[place] = deposit.snapshot.residual;
+        row.exposures[place] = deposit.account.exposure();
+        row.locals[place] = self.probe.local(deposit.peer, deposit.snapshot);
         row.time = row.time.max(deposit.time);
         row.messages += deposit.messages;
         row.bytes += deposit.bytes;
-        row.releases += deposit.releases;
         *missing -= 1;
         if *missing == 0
             && let Some((_, row)) = self.open.remove(&deposit.round)
@@ -180,7 +199,7 @@ fn join<L>(mut parts: Vec<Part<L>>) -> Option<Row<L>> {
         row.time = row.time.max(next.time);
         row.messages += next.messages;
         row.bytes += next.bytes;
-        row.releases += next.releases;
+        row.exposures.extend(next.exposures);
         row.scored.extend(next.scored);
         row.residuals.extend(next.residuals);
         row.locals.extend(next.locals);

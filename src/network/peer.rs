@@ -27,6 +27,12 @@ pub trait Peer: Send {
     /// Whose messages this peer cannot go on without; empty once it has done its part.
     fn waiting_for(&self) -> Vec<PeerId>;
 
+    /// Whether it has left before the end, of its own accord: its privacy budget is spent. Those who
+    /// wait for it then wait in vain, and the run is over when nobody can go on.
+    fn retired(&self) -> bool {
+        false
+    }
+
     /// How much work a round is to this peer, relative to others: workers get equal shares.
     fn weight(&self) -> u64 {
         1

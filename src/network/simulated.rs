@@ -73,10 +73,13 @@ pub(super) fn run<P: Peer, R: Probe>(
 
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
-    let mut quiescent = true;
+    let (mut quiescent, mut retired) = (true, false);
     for end in ends {
         match end {
-            Ok(Ok(End::Quiescent(waits))) => waiting.extend(waits),
+            Ok(Ok(End::Quiescent { waiting: waits, retired: left })) => {
+                waiting.extend(waits);
+                retired |= left;
+            }
             Ok(Ok(End::Told)) => quiescent = false,
             // What peers do beyond the row that stopped the run is not reported.
             Ok(Err(_)) if stopped => {}
@@ -91,6 +94,8 @@ pub(super) fn run<P: Peer, R: Probe>(
         Ok(Ending::Stopped)
     } else if !quiescent {
         Ok(Ending::Interrupted)
+    } else if retired {
+        Ok(Ending::Retired)
     } else if waiting.is_empty() {
         Ok(Ending::Finished)
     } else {
@@ -138,8 +143,8 @@ fn share_out<P: Peer>(peers: &[P], workers: usize) -> Vec<usize> {
 
 /// How a worker ended.
 enum End {
-    /// Nothing is under way any more; these of its peers still wait.
-    Quiescent(Vec<(PeerId, Vec<PeerId>)>),
+    /// Nothing is under way any more; these of its peers still wait, and some may have retired.
+    Quiescent { waiting: Vec<(PeerId, Vec<PeerId>)>, retired: bool },
     /// It was told to stop, or another worker failed.
     Told,
 }
@@ -167,7 +172,10 @@ fn work<P: Peer, R: Probe>(
         let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
         match exchange.swap(&mut shard, own) {
             (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
-            (_, None) => return Ok(End::Quiescent(shard.waiting())),
+            (_, None) => {
+                let (waiting, retired) = (shard.waiting(), shard.retired());
+                return Ok(End::Quiescent { waiting, retired });
+            }
             (Verdict::Go, next) => window = next,
         }
     }

@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use super::context::{Context, Port};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Deposit, Flow, Gathering, Part, Probe, Row, Schedule, collect};
+use super::observe::{Deposit, Flow, Gathering, Part, Probe, Row, Schedule, Snapshot, collect};
 use super::peer::Peer;
 use super::{Ending, Topology};
 use crate::privacy::{Account, Released, Wire};
@@ -152,10 +152,16 @@ pub(super) fn run<P: Peer, R: Probe>(
     if !hall.quiescent.into_inner() {
         return Ok(Ending::Interrupted);
     }
-    let waiting: Vec<(String, Vec<String>)> = waits
+    let (waits, retired): (Vec<_>, Vec<bool>) = waits
         .into_iter()
         // The engine itself failed, outside of any peer's turn: not ours to dress up.
         .map(|wait| wait.unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
+        .unzip();
+    if retired.contains(&true) {
+        return Ok(Ending::Retired);
+    }
+    let waiting: Vec<(String, Vec<String>)> = waits
+        .into_iter()
         .enumerate()
         .map(|(i, wait)| (PeerId::new(i), wait))
         .filter(|(_, others)| !others.is_empty())
@@ -170,7 +176,7 @@ pub(super) fn run<P: Peer, R: Probe>(
     }
 }
 
-/// One peer's thread. Returns whom the peer still waits for.
+/// One peer's thread. Returns whom the peer still waits for, and whether it has retired.
 fn live<P: Peer, R: Probe>(
     me: PeerId,
     mut peer: P,
@@ -179,7 +185,7 @@ fn live<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     rows: Sender<Part<R::Local>>,
     interrupt: &AtomicBool,
-) -> Vec<PeerId> {
+) -> (Vec<PeerId>, bool) {
     let mut port = ThreadPort {
         me,
         hall,
@@ -218,7 +224,7 @@ fn live<P: Peer, R: Probe>(
             break;
         }
     }
-    peer.waiting_for()
+    (peer.waiting_for(), peer.retired())
 }
 
 /// The channels as the running peer feels them.
@@ -256,16 +262,15 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
 
     fn spend(&mut self, _sample_passes: f64) {}
 
-    fn deposit(&mut self, round: Round, scored: &[f64], residual: f64, releases: u64) {
+    fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.me,
             round,
-            scored,
-            residual,
+            snapshot,
+            account,
             time: SimTime::ZERO,
             messages: self.messages,
             bytes: self.bytes,
-            releases,
         });
     }
 }

@@ -102,12 +102,12 @@ pub struct Responses {
     /// The level ε at which its user answered, for each dealt row.
     pub levels: Vec<Epsilon>,
     /// What the users of each peer spent; nothing for a peer that has none.
-    pub spent: Vec<Option<Spent>>,
+    pub spent: Vec<Option<LabelSummary>>,
 }
 
-/// What the users of one peer spent on their labels, each of them once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spent {
+/// What users spent on their labels, each of them once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabelSummary {
     /// How many users there are: repeated rows are counted once.
     pub users: usize,
     /// The smallest level among them.
@@ -157,7 +157,7 @@ pub fn randomise(
             rows[hand.clone()].iter().copied().zip(levels[hand].iter().copied()).collect();
         users.sort_unstable_by_key(|&(row, _)| row);
         users.dedup_by_key(|&mut (row, _)| row);
-        Spent::by(users.iter().map(|&(_, level)| (level, factor(level))))
+        LabelSummary::by(users.iter().map(|&(_, level)| (level, factor(level))))
     });
     Responses {
         labels: answers.iter().zip(&levels).map(|(y, &level)| factor(level) * y).collect(),
@@ -202,7 +202,32 @@ fn answer(label: f64, level: Epsilon, row: u32, family: Family) -> f64 {
     if uniform < flip_probability(level) { -label } else { label }
 }
 
-impl Spent {
+impl Responses {
+    /// The greatest factor that the loss gives an answer of this peer's users: 1 where it has none.
+    pub fn greatest_factor(&self, peer: PeerId) -> f64 {
+        self.spent[peer.index()].map_or(1.0, |spent| spent.greatest_factor)
+    }
+
+    /// What the users of all peers spent; one who has several is counted at each. None without any.
+    pub fn summary(&self) -> Option<LabelSummary> {
+        self.spent.iter().copied().flatten().reduce(LabelSummary::with)
+    }
+}
+
+impl LabelSummary {
+    /// The users of both.
+    fn with(self, other: Self) -> Self {
+        let users = self.users + other.users;
+        let share = other.users as f64 / users as f64;
+        Self {
+            users,
+            least: self.least.min(other.least),
+            greatest: Epsilon(self.greatest.0.max(other.greatest.0)),
+            mean_factor: self.mean_factor + share * (other.mean_factor - self.mean_factor),
+            greatest_factor: self.greatest_factor.max(other.greatest_factor),
+        }
+    }
+
     /// The summary of users, given by level and factor.
     fn by(users: impl Iterator<Item = (Epsilon, f64)>) -> Option<Self> {
         let mut sum = 0.0;

@@ -211,6 +211,11 @@ impl Spent {
         self.mu_squared == f64::INFINITY
     }
 
+    /// Whether it is all of Gaussian releases, so that Σμ² says everything.
+    pub fn is_gaussian(&self) -> bool {
+        !self.is_unbounded() && self.has_no_groups()
+    }
+
     fn has_no_groups(&self) -> bool {
         self.laplace.0.is_empty() && self.pure.0.is_empty()
     }
@@ -244,6 +249,13 @@ impl Spent {
             mu_squared: self.mu_squared.max(other.mu_squared),
             laplace: upper(&self.laplace, &other.laplace),
             pure: upper(&self.pure, &other.pure),
+        }
+    }
+
+    /// Becomes the [`worst`](Self::worst) of both.
+    pub fn raise(&mut self, other: &Self) {
+        if !self.at_least(other) {
+            *self = std::mem::take(self).worst(other.clone());
         }
     }
 

@@ -1,19 +1,30 @@
-//! Fully distributed consensus ADMM.
+//! Private, fully distributed consensus ADMM.
 //!
 //! Wang, Ishii, Du, Cheng, Chen, "Privacy-preserving ADMM-based distributed machine learning"
-//! (arXiv 1908.01059), equations (9) and (10), that is (15) and (17) without noise. Peer i holds
-//! m_i samples and J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = γ = 0, in round t:
+//! (arXiv 1908.01059), equations (14) to (17). Peer i holds m_i samples and
+//! J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = w~ = γ = 0, in round t:
 //!
 //! ```text
-//! w_i ← argmin_w J_i(w) + γ_iᵀw + β Σ_{l ∈ N_i} |w − (w~_i + w~_l)/2|²     primal
-//! w~_i ← w_i, sent to the neighbours                                      exchange
-//! γ_i ← γ_i + β Σ_{l ∈ N_i} (w~_i − w~_l)                                 dual
+//! w_i  ← argmin_w J_i(w) + η_iᵀw/n + γ_iᵀw + β Σ_{l ∈ N_i} |w − (w~_i + w~_l)/2|²    primal   (15)
+//! w~_i ← w_i + θ_i(t), sent to the neighbours; θ_i(t) ~ N(0, ρ^{t−1} V_i² I)          exchange (16)
+//! γ_i  ← γ_i + β Σ_{l ∈ N_i} (w~_i − w~_l)                                            dual     (17)
 //! ```
 //!
-//! Written out, the argmin is that of F_i(w) + (q/2)|w|² + bᵀw with F_i the mean loss,
-//! q = a/n + 2β|N_i| and b = γ_i − β Σ_l (w~_i + w~_l) of the round before.
+//! The objective noise η_i is drawn once, the primal noise θ_i(t) in every round; either may be left
+//! out. The labels y_ij may have been randomised by the users before a peer saw them; the loss is then
+//! the unbiased one, (19), which for logistic loss is the plain one at the label k·y'.
 //!
-//! Σ_i γ_i = 0 in every round, so the limit is the optimum of Σ_i J_i, whatever β and the graph.
+//! Written out, the argmin is that of F_i(w) + (q/2)|w|² + bᵀw with F_i the mean loss,
+//! q = a/n + 2β|N_i| and b = η_i/n + γ_i − β Σ_l (w~_i + w~_l) of the round before.
+//!
+//! Σ_i γ_i = 0 in every round, noise or not, so the limit is the optimum of Σ_i J_i(w) + η_iᵀw/n,
+//! whatever β, V, ρ and the graph.
+//!
+//! What a release costs: with |x| ≤ B and |ℓ'| ≤ (1 + k)/2, replacing one of m_i records moves
+//! ∇F_i by at most (1 + k)B/m_i, replacing a label alone by kB/m_i. The argmin is q-strongly
+//! convex and solved to a gradient norm g, so w_i moves by at most ((1 + k)B/m_i + 2g)/q, given all
+//! messages so far. Objective noise is booked for nothing: it is the same in all releases, and
+//! the difference of two of them is free of it.
 //!
 //! Messages: two per link and round, 8 + 8d bytes each. Memory: see [`AdmmPeer::memory`].
 
@@ -24,10 +35,15 @@ use serde::{Deserialize, Serialize};
 
 use super::automatic::Automatic;
 use super::inbox::{Inbox, Outbox};
+use super::per_peer::PerPeer;
 use crate::data::LocalData;
-use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, distance};
-use crate::network::{Context, Peer};
-use crate::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
+use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, norm};
+use crate::network::{Context, Peer, Snapshot};
+use crate::privacy::{
+    Budget, Mechanism, ObjectiveNoise, Pieces, Relation, Released, Sensitivity, Spent, Wire,
+    WireError, in_the_clear, noisy, public,
+};
+use crate::random::Draws;
 use crate::units::{PeerId, Round, SimTime};
 
 /// The scenario's `protocol.admm` section.
@@ -44,39 +60,84 @@ pub struct AdmmConfig {
     /// 1e-14.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
+    /// Noise η_i in every peer's objective, drawn once; default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective_noise: Option<ObjectiveNoise>,
+    /// Noise θ_i(t) on every model that is sent; default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primal_noise: Option<PrimalNoise>,
 }
 
 fn default_tolerance() -> f64 {
     1e-10
 }
 
+/// Normal noise on sent models, whose variance decays from round to round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrimalNoise {
+    /// V, the standard deviation in the first round: a number from 0 to 1e6, or a list with one for
+    /// each peer. A peer with 0 sends its models in the clear.
+    pub deviation: PerPeer,
+    /// ρ, the factor of the variance from one round to the next: above 0, at most 1 (default).
+    #[serde(default = "no_decay")]
+    pub decay: f64,
+}
+
+fn no_decay() -> f64 {
+    1.0
+}
+
+impl PrimalNoise {
+    /// The standard deviation of a peer's noise in a round.
+    pub fn deviation(&self, peer: PeerId, round: Round) -> f64 {
+        let steps = round.0.saturating_sub(1);
+        self.deviation.of(peer) * self.decay.sqrt().powi(steps.min(i32::MAX as u32) as i32)
+    }
+}
+
 impl AdmmConfig {
-    /// Everything that is wrong with it: (field, what was expected).
-    pub fn check(&self) -> Vec<(String, String)> {
+    /// Everything that is wrong with it: (field, what was expected). Without `peers`, what depends
+    /// on their number is not checked.
+    pub fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
         let mut problems = Vec::new();
+        let mut problem = |field: &str, message: String| problems.push((field.into(), message));
         if let Automatic::Value(beta) = self.penalty
             && !(1e-12..=1e12).contains(&beta)
         {
-            problems.push((
-                "penalty".to_string(),
-                format!("expected `auto` or a number from 1e-12 to 1e12, found {beta}"),
-            ));
+            let message = format!("expected `auto` or a number from 1e-12 to 1e12, found {beta}");
+            problem("penalty", message);
         }
         if !(1e-14..=1.0).contains(&self.tolerance) {
-            problems.push((
-                "tolerance".to_string(),
-                format!("expected a gradient norm from 1e-14 to 1, found {}", self.tolerance),
-            ));
+            let message =
+                format!("expected a gradient norm from 1e-14 to 1, found {}", self.tolerance);
+            problem("tolerance", message);
+        }
+        if let Some(noise) = &self.objective_noise {
+            for (field, message) in noise.check() {
+                problem(&format!("objective_noise.{field}"), message);
+            }
+        }
+        if let Some(PrimalNoise { deviation, decay }) = &self.primal_noise {
+            for (field, message) in deviation.check(0.0..=1e6, peers) {
+                problem(&format!("primal_noise.deviation{field}"), message);
+            }
+            if !(*decay > 0.0 && *decay <= 1.0) {
+                let message = format!("expected a factor above 0, at most 1, found {decay}");
+                problem("primal_noise.decay", message);
+            }
         }
         problems
     }
 }
 
 /// What the peers of one run have in common, with every `auto` resolved.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct AdmmParameters {
     /// ℓ.
     pub loss: Loss,
+    /// n.
+    pub peers: usize,
     /// a/n: each peer's share of the regularisation.
     pub ridge: f64,
     /// β.
@@ -85,6 +146,58 @@ pub struct AdmmParameters {
     pub rounds: Round,
     /// Gradient norm of a solved argmin.
     pub tolerance: f64,
+    /// The law of η and where its draws come from.
+    pub objective_noise: Option<(ObjectiveNoise, Draws)>,
+    /// The law of θ and where its draws come from.
+    pub primal_noise: Option<(PrimalNoise, Draws)>,
+    /// B, a public bound on |x|; infinite where there is none.
+    pub reach: f64,
+    /// What no mechanism has protected before the peers got it.
+    pub unprotected: Pieces,
+    /// What a peer may spend on a record, if that is limited.
+    pub budget: Option<Budget>,
+    /// Whether peers keep the mean of their models over the rounds.
+    pub averages: bool,
+}
+
+impl AdmmParameters {
+    /// Without noise, bounds or budgets.
+    pub fn plain(loss: Loss, peers: usize, ridge: f64, penalty: f64, rounds: Round) -> Self {
+        Self {
+            loss,
+            peers,
+            ridge,
+            penalty,
+            rounds,
+            tolerance: default_tolerance(),
+            objective_noise: None,
+            primal_noise: None,
+            reach: f64::INFINITY,
+            unprotected: Pieces::RECORD,
+            budget: None,
+            averages: false,
+        }
+    }
+
+    /// q of a peer with so many neighbours.
+    fn quadratic(&self, degree: usize) -> f64 {
+        self.ridge + 2.0 * self.penalty * degree as f64
+    }
+
+    /// How far the model of a peer with m samples and so many neighbours moves when a record, or a
+    /// label alone, is replaced. `coefficient` is the largest k of its labels.
+    fn sensitivity(&self, m: usize, degree: usize, coefficient: f64) -> Sensitivity {
+        let Some(slope) = self.loss.greatest_slope(coefficient) else {
+            return Sensitivity { label: f64::INFINITY, record: f64::INFINITY };
+        };
+        if m == 0 {
+            return Sensitivity { label: 0.0, record: 0.0 };
+        }
+        let moves = |slopes: f64| {
+            (slopes * self.reach / m as f64 + 2.0 * self.tolerance) / self.quadratic(degree)
+        };
+        Sensitivity { label: moves(coefficient), record: moves(2.0 * slope) }
+    }
 }
 
 /// The one message: a peer's model of a round.
@@ -111,12 +224,18 @@ impl Wire for Exchange {
 #[derive(Debug)]
 pub struct AdmmPeer {
     data: LocalData,
-    parameters: AdmmParameters,
+    parameters: Arc<AdmmParameters>,
+    sensitivity: Sensitivity,
     round: Round,
+    retired: bool,
     /// w_i.
     w: Vec<f64>,
     /// γ_i.
     gamma: Vec<f64>,
+    /// η_i/n; empty without objective noise.
+    eta: Vec<f64>,
+    /// w̄_i, the mean of w_i over the rounds; empty where it is not kept.
+    average: Vec<f64>,
     /// Σ_l (w~_i + w~_l) of the last complete round.
     sum: Vec<f64>,
     solver: ChordNewton,
@@ -127,31 +246,49 @@ pub struct AdmmPeer {
 }
 
 impl AdmmPeer {
-    /// The peer with these samples and these neighbours.
-    pub fn new(data: LocalData, neighbours: &[PeerId], parameters: AdmmParameters) -> Self {
+    /// Peer `me` with these samples and these neighbours. `coefficient` is the largest k of its
+    /// labels: 1 where they are plain ones.
+    pub fn new(
+        me: PeerId,
+        data: LocalData,
+        neighbours: &[PeerId],
+        coefficient: f64,
+        parameters: Arc<AdmmParameters>,
+    ) -> Self {
         let d = data.dimension();
+        let mut eta = Vec::new();
+        if let Some((law, draws)) = &parameters.objective_noise {
+            eta.resize(d, 0.0);
+            law.draw(draws, u64::from(me.0), &mut eta);
+            eta.iter_mut().for_each(|eta| *eta /= parameters.peers as f64);
+        }
         Self {
-            parameters,
+            sensitivity: parameters.sensitivity(data.rows(), neighbours.len(), coefficient),
             round: Round(1),
+            retired: false,
             w: vec![0.0; d],
             gamma: vec![0.0; d],
+            eta,
+            average: vec![0.0; if parameters.averages { d } else { 0 }],
             sum: vec![0.0; d],
             solver: ChordNewton::new(),
             outbox: Outbox::new(d),
             inbox: Inbox::new(neighbours),
             data,
+            parameters,
         }
     }
 
     /// Bytes that a peer with this many neighbours occupies in dimension d, beside its samples: six
-    /// vectors (w, γ, the sum, the loss gradient, two messages), the Cholesky factor, the inbox.
+    /// vectors (w, γ, the sum, the loss gradient, two messages), up to two more (η, w̄), the Cholesky
+    /// factor, the inbox.
     pub fn memory(neighbours: usize, d: usize) -> usize {
         let factor = if d <= DENSE_LIMIT { d * (d + 1) / 2 } else { 0 };
         const ALLOCATION: usize = 16;
         size_of::<Self>()
-            + 8 * (6 * d + factor)
+            + 8 * (8 * d + factor)
             + Inbox::<Arc<[f64]>>::memory(neighbours)
-            + 9 * ALLOCATION
+            + 11 * ALLOCATION
     }
 
     /// Bytes of one message in dimension d.
@@ -159,21 +296,47 @@ impl AdmmPeer {
         Round(0).size() + 4 + 8 * d
     }
 
-    /// (15) and the exchange.
-    fn primal(&mut self, context: &mut Context<'_, Exchange>) {
-        let AdmmParameters { loss, ridge, penalty: beta, tolerance, .. } = self.parameters;
-        let degree = self.inbox.neighbours() as f64;
+    /// The mechanism that this round's model leaves by, if there is one.
+    fn mechanism(&self, me: PeerId) -> Option<Mechanism> {
+        let (noise, _) = self.parameters.primal_noise.as_ref()?;
+        let deviation = noise.deviation(me, self.round);
+        (deviation > 0.0).then_some(Mechanism::Gaussian { deviation })
+    }
 
-        // b = γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
-        let outgoing = self.outbox.writable(self.round);
-        for ((b, gamma), sum) in outgoing.iter_mut().zip(&self.gamma).zip(&self.sum) {
+    /// Whether the budget bears one more release.
+    fn affords(&self, context: &Context<'_, Exchange>) -> bool {
+        self.parameters.budget.is_none_or(|budget| {
+            let mut spent = context.account().exposure().record;
+            spent.add(&match self.mechanism(context.me()) {
+                Some(mechanism) => mechanism.cost(self.sensitivity.record),
+                None => Spent::unbounded(),
+            });
+            budget.allows(&spent)
+        })
+    }
+
+    /// (15) and the exchange, (16).
+    fn primal(&mut self, context: &mut Context<'_, Exchange>) {
+        if self.inbox.neighbours() > 0 && !self.affords(context) {
+            self.retired = true;
+            return;
+        }
+        let AdmmParameters { loss, penalty: beta, tolerance, .. } = *self.parameters;
+
+        // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
+        let mut outgoing = self.outbox.take(self.round);
+        let b = Arc::make_mut(&mut outgoing);
+        for ((b, gamma), sum) in b.iter_mut().zip(&self.gamma).zip(&self.sum) {
             *b = gamma - beta * sum;
+        }
+        for (b, eta) in b.iter_mut().zip(&self.eta) {
+            *b += eta;
         }
         let samples = Samples::new(self.data.x(), self.data.y());
         let problem = Subproblem {
             objective: Objective::mean(samples, loss),
-            quadratic: ridge + 2.0 * beta * degree,
-            linear: outgoing,
+            quadratic: self.parameters.quadratic(self.inbox.neighbours()),
+            linear: b,
         };
         let solved = self.solver.solve(&problem, &mut self.w, tolerance, context.workspace());
         context.spend(solved.passes * samples.len() as f64);
@@ -185,9 +348,16 @@ impl AdmmPeer {
             ));
         }
 
-        // w~ = w: nothing protects it.
-        outgoing.copy_from_slice(&self.w);
-        let model = in_the_clear(self.outbox.shared(self.round), Pieces::RECORD);
+        b.copy_from_slice(&self.w);
+        let me = context.me();
+        let model = match (self.mechanism(me), &self.parameters.primal_noise) {
+            (Some(mechanism), Some((_, draws))) => {
+                let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
+                noisy(outgoing, mechanism, self.sensitivity, Relation::ReplaceOne, draw)
+            }
+            _ => in_the_clear(outgoing, self.parameters.unprotected),
+        };
+        self.outbox.put(self.round, Arc::clone(model.value()));
         let message = public(self.round).zip(model);
         context.broadcast(&message.map(|(round, model)| Exchange { round, model }));
         if self.inbox.neighbours() == 0 {
@@ -199,9 +369,13 @@ impl AdmmPeer {
     fn dual(&mut self, context: &mut Context<'_, Exchange>) {
         let beta = self.parameters.penalty;
         let own = self.outbox.content(self.round);
+        // ∇J~_i(w_i) + γ_i = β(Σ_l of the last round − Σ_l of this one + 2|N_i| θ_i), by the argmin's
+        // optimality.
         let workspace = context.workspace();
         workspace.clear();
-        workspace.extend_from_slice(&self.sum);
+        let twice_degree = 2.0 * self.inbox.neighbours() as f64;
+        let noise = own.iter().zip(&self.w).map(|(sent, w)| sent - w);
+        workspace.extend(self.sum.iter().zip(noise).map(|(sum, theta)| sum + twice_degree * theta));
         self.sum.fill(0.0);
         for theirs in self.inbox.take(self.round) {
             let both = own.iter().zip(theirs.iter());
@@ -211,9 +385,14 @@ impl AdmmPeer {
                 *gamma += beta * (own - theirs);
             }
         }
-        // |∇J_i(w_i) + γ_i|: by the argmin's optimality it is β times the change of the sum.
-        let residual = beta * distance(&self.sum, workspace);
-        context.deposit(self.round, &self.w, residual);
+        workspace.iter_mut().zip(&self.sum).for_each(|(before, now)| *before -= now);
+        let residual = beta * norm(workspace);
+        let share = 1.0 / f64::from(self.round.0);
+        for (average, w) in self.average.iter_mut().zip(&self.w) {
+            *average += share * (w - *average);
+        }
+        let average = (!self.average.is_empty()).then_some(self.average.as_slice());
+        context.deposit(self.round, &Snapshot { scored: &self.w, average, residual });
     }
 
     /// Ends every round whose messages are all there, and begins the next.
@@ -231,7 +410,7 @@ impl AdmmPeer {
     }
 
     fn done(&self) -> bool {
-        self.round > self.parameters.rounds
+        self.retired || self.round > self.parameters.rounds
     }
 }
 
@@ -261,6 +440,10 @@ impl Peer for AdmmPeer {
         if self.done() { Vec::new() } else { self.inbox.missing(self.round) }
     }
 
+    fn retired(&self) -> bool {
+        self.retired
+    }
+
     fn weight(&self) -> u64 {
         let d = self.data.dimension() as u64;
         d * (4 * self.data.rows() as u64 + d + self.inbox.neighbours() as u64)
@@ -268,62 +451,4 @@ impl Peer for AdmmPeer {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::three_peers::{ENGINES, rows_and_moments};
-    use super::*;
-    use crate::data::Partition;
-
-    #[test]
-    fn every_round_is_the_recursion_written_in_scalars() {
-        let (beta, ridge) = (0.37, 0.2);
-        let parameters = AdmmParameters {
-            loss: Loss::Squared,
-            ridge,
-            penalty: beta,
-            rounds: Round(40),
-            tolerance: 1e-14,
-        };
-        for engine in ENGINES {
-            // The one in the middle has nothing.
-            let partition = Partition::Ratio(vec![1.0, 0.0, 3.0]);
-            let (rows, moments) =
-                rows_and_moments(engine, partition, parameters.rounds, |data, near| {
-                    AdmmPeer::new(data, near, parameters)
-                });
-            assert_eq!(rows.len(), 40);
-            let neighbours: [&[usize]; 3] = [&[1], &[0, 2], &[1]];
-            let (mut w, mut gamma) = ([0.0; 3], [0.0; 3]);
-            for row in rows {
-                // argmin of ½ E[x²] w² − E[xy] w + ½ (a/n) w² + γw + β Σ_l (w − (w_i + w_l)/2)²
-                let next = [0, 1, 2].map(|i| {
-                    let sum: f64 = neighbours[i].iter().map(|&l| w[i] + w[l]).sum();
-                    let degree = neighbours[i].len() as f64;
-                    let (xx, xy) = moments[i];
-                    (xy - gamma[i] + beta * sum) / (xx + ridge + 2.0 * beta * degree)
-                });
-                w = next;
-                let own_gradient = |i: usize| moments[i].0 * w[i] - moments[i].1 + ridge * w[i];
-                for i in 0..3 {
-                    gamma[i] += beta * neighbours[i].iter().map(|&l| w[i] - w[l]).sum::<f64>();
-                    assert!((row.scored[i] - w[i]).abs() < 1e-13, "{:?} {i}", row.round);
-                    let residual = (own_gradient(i) + gamma[i]).abs();
-                    assert!((row.residuals[i] - residual).abs() < 1e-12, "{:?} {i}", row.round);
-                }
-                assert!(gamma.iter().sum::<f64>().abs() < 1e-14, "Σγ = 0");
-                assert_eq!(row.messages, 4 * u64::from(row.round.0), "two per link and round");
-                assert_eq!(row.bytes, row.messages * AdmmPeer::message_bytes(1) as u64);
-                assert_eq!(row.releases, 3 * u64::from(row.round.0), "one per peer and round");
-            }
-        }
-    }
-
-    #[test]
-    fn a_message_survives_the_wire() {
-        let message = Exchange { round: Round(7), model: vec![1.5, -2.0, f64::MIN].into() };
-        let mut bytes = Vec::new();
-        message.encode(&mut bytes);
-        assert_eq!(bytes.len(), message.size());
-        assert_eq!(bytes.len(), AdmmPeer::message_bytes(3));
-        assert_eq!(Exchange::decode(&mut bytes.as_slice()), Ok(message));
-    }
-}
+mod tests;

@@ -27,7 +27,7 @@ use super::automatic::Automatic;
 use super::inbox::{Inbox, Outbox};
 use crate::data::LocalData;
 use crate::learn::{Loss, Objective, Samples, axpy, distance, norm};
-use crate::network::{Context, Peer};
+use crate::network::{Context, Peer, Snapshot};
 use crate::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
 use crate::units::{PeerId, Round, SimTime};
 
@@ -76,6 +76,8 @@ pub struct GradientParameters {
     pub rounds: Round,
     /// Whether gradients are tracked.
     pub tracking: bool,
+    /// What no mechanism has protected before the peers got it.
+    pub unprotected: Pieces,
 }
 
 /// What peers say to each other.
@@ -206,7 +208,7 @@ impl GradientPeer {
         let (model, tracker) = outgoing.split_at_mut(self.w.len());
         model.copy_from_slice(&self.w);
         tracker.copy_from_slice(&self.tracker);
-        let state = in_the_clear(self.outbox.shared(self.round), Pieces::RECORD);
+        let state = in_the_clear(self.outbox.shared(self.round), self.parameters.unprotected);
         let message = public(self.round).zip(state);
         context.broadcast(&message.map(|(round, state)| Say::State(round, state)));
         if self.inbox.neighbours() == 0 {
@@ -236,12 +238,13 @@ impl GradientPeer {
             axpy(-1.0, &self.gradient, &mut self.tracker);
             self.refresh_gradient(context);
             axpy(1.0, &self.gradient, &mut self.tracker);
-            context.deposit(self.round, &self.w, norm(&self.tracker));
+            let residual = norm(&self.tracker);
+            context.deposit(self.round, &Snapshot { residual, ..Snapshot::of(&self.w) });
         } else {
             axpy(-alpha, &self.gradient, mixed);
-            let moved = distance(&self.w, mixed) / alpha;
+            let residual = distance(&self.w, mixed) / alpha;
             self.w.copy_from_slice(mixed);
-            context.deposit(self.round, &self.w, moved);
+            context.deposit(self.round, &Snapshot { residual, ..Snapshot::of(&self.w) });
             // The gradient is the next round's work, if there is one.
             if self.round < self.parameters.rounds {
                 self.refresh_gradient(context);
@@ -333,9 +336,12 @@ mod tests {
         engine: Engine,
         parameters: GradientParameters,
     ) -> (Vec<Row<()>>, [(f64, f64); 3]) {
-        three_peers::rows_and_moments(engine, Partition::Even, parameters.rounds, |data, near| {
-            GradientPeer::new(data, near, parameters)
-        })
+        three_peers::rows_and_moments(
+            engine,
+            Partition::Even,
+            parameters.rounds,
+            |_, data, near| GradientPeer::new(data, near, parameters),
+        )
     }
 
     /// Metropolis on the path 0 – 1 – 2 (degrees 1, 2, 1), by hand.
@@ -356,6 +362,7 @@ mod tests {
             step,
             rounds: Round(rounds),
             tracking,
+            unprotected: Pieces::RECORD,
         }
     }
 
@@ -385,7 +392,8 @@ mod tests {
                     assert_eq!(row.messages, 4 + 4 * u64::from(row.round.0));
                     let each = GradientPeer::message_bytes(1, tracking) as u64;
                     assert_eq!(row.bytes, 16 + 4 * each * u64::from(row.round.0));
-                    assert_eq!(row.releases, 3 * u64::from(row.round.0), "greetings have no data");
+                    let clear: u64 = row.exposures.iter().map(|peer| peer.clear).sum();
+                    assert_eq!(clear, 3 * u64::from(row.round.0), "greetings have no data");
                 }
             }
         }

@@ -89,6 +89,17 @@ impl Outbox {
         Arc::get_mut(buffer).expect("a buffer that was just made is held once")
     }
 
+    /// The buffer of a round, to write to and to give back: held by nobody else.
+    pub(super) fn take(&mut self, round: Round) -> Arc<[f64]> {
+        self.writable(round);
+        std::mem::take(&mut self.buffers[parity(round)])
+    }
+
+    /// Gives the buffer of a round back, for the neighbours to read.
+    pub(super) fn put(&mut self, round: Round, buffer: Arc<[f64]>) {
+        self.buffers[parity(round)] = buffer;
+    }
+
     /// The content of a round's buffer, to be sent.
     pub(super) fn shared(&self, round: Round) -> Arc<[f64]> {
         Arc::clone(&self.buffers[parity(round)])

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::data::{DataConfig, LinearRegression, LocalData, Partition, Samples, Source, prepare};
-use crate::network::{Engine, Flow, Links, NetworkConfig, Peer, Probe, Row, Schedule, run};
+use crate::network::{
+    Engine, Flow, Links, NetworkConfig, Peer, Probe, Row, Schedule, Snapshot, run,
+};
 use crate::random::Streams;
 use crate::topology::path;
 use crate::units::{PeerId, Round, Seed};
@@ -17,7 +19,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
-    fn local(&self, _: PeerId, _: &[f64]) {}
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
 /// Runs three peers, made from their samples and neighbours, and returns every row with each peer's
@@ -26,7 +28,7 @@ pub(super) fn rows_and_moments<P: Peer>(
     engine: Engine,
     partition: Partition,
     rounds: Round,
-    make: impl Fn(LocalData, &[PeerId]) -> P,
+    make: impl Fn(PeerId, LocalData, &[PeerId]) -> P,
 ) -> (Vec<Row<()>>, [(f64, f64); 3]) {
     let law = LinearRegression { dimension: 1, norm: 2.0, noise: 0.7, bound: 5.0 };
     let config = DataConfig {
@@ -37,7 +39,7 @@ pub(super) fn rows_and_moments<P: Peer>(
     let streams = Streams::new(Seed(5), 0);
     let data = prepare(&config, 3, false, &streams, Path::new("")).unwrap();
     let topology = path(3).unwrap();
-    let peer = |id| make(LocalData::new(data.train.clone(), id), topology.neighbours(id));
+    let peer = |id| make(id, LocalData::new(data.train.clone(), id), topology.neighbours(id));
     let peers = topology.ids().map(peer).collect();
     let links = Links::new(&NetworkConfig::default(), &topology, &streams);
     let schedule = Schedule { every: 1, last: rounds };

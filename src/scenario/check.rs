@@ -7,7 +7,9 @@ use super::config::Scenario;
 use super::document::{Document, Origin};
 use super::problem::{Problem, Problems};
 use crate::data::Task;
+use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
+use crate::protocol::ProtocolConfig;
 use crate::random::Streams;
 use crate::topology::{Topology, TopologyConfig};
 
@@ -69,7 +71,8 @@ impl Checked {
         let peers = topology.as_ref().ok().map(Topology::peers);
         add("data", scenario.data.check(peers));
         add("model", scenario.model.check());
-        add("protocol", scenario.protocol.check());
+        add("privacy", scenario.privacy.check(peers));
+        add("protocol", scenario.protocol.check(peers));
         add("network", scenario.network.check());
         add("measure", scenario.measure.check());
         if let Some(peers) = peers
@@ -129,6 +132,25 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     }
     if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
         add("model.loss", "the source has real targets: expected `squared`");
+    }
+    if scenario.privacy.labels.is_some() && !scenario.model.loss.is_classification() {
+        add("privacy.labels", "targets are no classes to be randomised: expected `loss: logistic`");
+    }
+    if scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some()) {
+        if !scenario.protocol.adds_noise() {
+            let message = "models are sent in the clear, which no budget bears: expected \
+                           `protocol.admm.primal_noise`";
+            add("measure.stop.epsilon", message);
+        } else if !scenario.reach().is_finite() || scenario.model.loss.greatest_slope(1.0).is_none()
+        {
+            let message = "nothing bounds what a record does to a model, so no budget bears it: \
+                           expected `loss: logistic` and `clip` or `unit-sphere` in data.preprocess";
+            add("measure.stop.epsilon", message);
+        }
+    }
+    if scenario.measure.has(What::Average) && !matches!(scenario.protocol, ProtocolConfig::Admm(_))
+    {
+        add("measure.what", "expected no `average`: only ADMM's peers keep one");
     }
     problems
 }

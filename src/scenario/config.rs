@@ -10,6 +10,7 @@ use crate::data::DataConfig;
 use crate::learn::ModelConfig;
 use crate::measure::MeasureConfig;
 use crate::network::NetworkConfig;
+use crate::privacy::PrivacyConfig;
 use crate::protocol::ProtocolConfig;
 use crate::topology::TopologyConfig;
 use crate::units::Seed;
@@ -31,6 +32,10 @@ pub struct Scenario {
     pub data: DataConfig,
     /// The model that is fitted.
     pub model: ModelConfig,
+    /// What users protect before a peer sees it, and how privacy losses are stated; default: nothing,
+    /// at δ = 1e-5.
+    #[serde(default)]
+    pub privacy: PrivacyConfig,
     /// The algorithm.
     pub protocol: ProtocolConfig,
     /// Engine and links; default: simulated, one millisecond of latency.
@@ -46,6 +51,11 @@ fn once() -> u32 {
 }
 
 impl Scenario {
+    /// B, the bound on |x| that the preprocessing guarantees; infinite where it guarantees none.
+    pub fn reach(&self) -> f64 {
+        self.data.reach(self.model.intercept).map_or(f64::INFINITY, |reach| reach.bound)
+    }
+
     /// The same scenario for a file in another folder: its relative paths are rewritten. Both
     /// folders must exist.
     ///

@@ -69,7 +69,7 @@ fn twonorm(peers: usize, seed: u64) -> Vec<Packed> {
             Objective::mean(learn::Samples::new(local.x, local.y), Loss::Logistic)
         })
         .collect();
-    let w = central_optimum(&parts, 0.1 * peers as f64, 20).unwrap().w;
+    let w = central_optimum(&parts, 0.1 * peers as f64, &[0.0; 20]).unwrap().w;
     let hessian = |part: &Objective<'_>| {
         let mut hessian = Packed::identity(20, 0.1);
         part.add_hessian(&w, &mut hessian);

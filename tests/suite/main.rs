@@ -6,6 +6,7 @@ mod check;
 mod convergence;
 mod determinism;
 mod extremes;
+mod golden;
 mod interrupt;
 mod labels;
 mod output;

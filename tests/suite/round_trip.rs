@@ -11,12 +11,16 @@ use hushmesh::network::{
     BandwidthConfig, ComputeConfig, EngineKind, Extra, LatencyConfig, LinksConfig, LossConfig,
     NetworkConfig, Speeds,
 };
-use hushmesh::protocol::admm::AdmmConfig;
+use hushmesh::privacy::randomized_response::{Law, Levels, Span};
+use hushmesh::privacy::{
+    Correction, Deviation, LabelsConfig, ObjectiveNoise, PrivacyConfig, Radius, Rate,
+};
+use hushmesh::protocol::admm::{AdmmConfig, PrimalNoise};
 use hushmesh::protocol::gradient_descent::{GradientDescentConfig, GradientTrackingConfig};
-use hushmesh::protocol::{Automatic, ProtocolConfig};
+use hushmesh::protocol::{Automatic, PerPeer, ProtocolConfig};
 use hushmesh::scenario::{Document, Scenario, to_yaml};
 use hushmesh::topology::TopologyConfig;
-use hushmesh::units::Seed;
+use hushmesh::units::{Delta, Seed};
 use proptest::prelude::*;
 
 use crate::schema::valid;
@@ -241,6 +245,45 @@ fn network() -> impl Strategy<Value = NetworkConfig> {
     )
 }
 
+fn objective_noise() -> impl Strategy<Value = Option<ObjectiveNoise>> {
+    let radius = || number(0.0, 1e3).prop_map(|radius| Radius { radius });
+    prop::option::of(prop_oneof![
+        radius().prop_map(ObjectiveNoise::Sphere),
+        radius().prop_map(ObjectiveNoise::Ball),
+        number(1e-6, 1e6).prop_map(|rate| ObjectiveNoise::Exponential(Rate { rate })),
+        number(1e-6, 1e6).prop_map(|deviation| ObjectiveNoise::Gaussian(Deviation { deviation })),
+    ])
+}
+
+fn primal_noise() -> impl Strategy<Value = Option<PrimalNoise>> {
+    let deviation = prop_oneof![
+        number(0.0, 1e6).prop_map(PerPeer::Same),
+        prop::collection::vec(number(0.0, 1e6), 0..4).prop_map(PerPeer::Each),
+    ];
+    prop::option::of(
+        (deviation, number(1e-6, 1.0))
+            .prop_map(|(deviation, decay)| PrimalNoise { deviation, decay }),
+    )
+}
+
+fn privacy() -> impl Strategy<Value = PrivacyConfig> {
+    let level = || number(1e-6, 50.0);
+    let levels = || prop::collection::vec(level(), 1..4);
+    let span = || (level(), level()).prop_map(|(low, high)| Span { low, high });
+    let epsilon = prop_oneof![
+        level().prop_map(Levels::Same),
+        levels().prop_map(Levels::PerPeer),
+        levels().prop_map(Levels::PerUser),
+        levels().prop_map(|levels| Levels::Drawn(Law::Choice(levels))),
+        span().prop_map(|span| Levels::Drawn(Law::Uniform(span))),
+        span().prop_map(|span| Levels::Drawn(Law::LogUniform(span))),
+    ];
+    let loss = prop_oneof![Just(Correction::Unbiased), Just(Correction::Plain)];
+    let labels = (epsilon, loss).prop_map(|(epsilon, loss)| LabelsConfig { epsilon, loss });
+    (number(1e-12, 0.5), prop::option::of(labels))
+        .prop_map(|(delta, labels)| PrivacyConfig { delta: Delta(delta), labels })
+}
+
 fn scenario() -> impl Strategy<Value = Scenario> {
     let loss = prop_oneof![Just(Loss::Logistic), Just(Loss::Squared)];
     let model =
@@ -251,11 +294,16 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         prop_oneof![Just(Automatic::Auto), number(low, high).prop_map(Automatic::Value)]
     };
     let protocol = prop_oneof![
-        (auto_or(1e-12, 1e12), 1_u32.., number(1e-14, 1.0)).prop_map(
-            |(penalty, rounds, tolerance)| {
-                ProtocolConfig::Admm(AdmmConfig { penalty, rounds, tolerance })
-            }
-        ),
+        (auto_or(1e-12, 1e12), 1_u32.., number(1e-14, 1.0), objective_noise(), primal_noise())
+            .prop_map(|(penalty, rounds, tolerance, objective_noise, primal_noise)| {
+                ProtocolConfig::Admm(AdmmConfig {
+                    penalty,
+                    rounds,
+                    tolerance,
+                    objective_noise,
+                    primal_noise,
+                })
+            }),
         (number(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
             ProtocolConfig::GradientDescent(GradientDescentConfig { step, rounds })
         }),
@@ -263,23 +311,36 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             ProtocolConfig::GradientTracking(GradientTrackingConfig { step, rounds })
         }),
     ];
-    let what = vec![What::Consensus, What::Optimum, What::Risk, What::Train, What::Test];
-    let stop = (number(1e-15, 1e3), number(1e-15, 1e3))
-        .prop_map(|(consensus_gap, dual_residual)| StopConfig { consensus_gap, dual_residual });
-    let measure = (prop::sample::subsequence(what, 0..=5), 1_u32.., prop::option::of(stop))
+    let what = vec![
+        What::Consensus,
+        What::Optimum,
+        What::Risk,
+        What::Train,
+        What::Test,
+        What::Privacy,
+        What::Average,
+    ];
+    let maybe = || prop::option::of(number(1e-15, 1e3));
+    let stop = (maybe(), maybe(), maybe()).prop_map(|(consensus_gap, dual_residual, epsilon)| {
+        StopConfig { consensus_gap, dual_residual, epsilon }
+    });
+    let measure = (prop::sample::subsequence(what, 0..=7), 1_u32.., prop::option::of(stop))
         .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
     let head = (text(), any::<u64>(), 1_u32..=100_000);
-    (head, topology(), data(), model, protocol, network(), measure).prop_map(
-        |((name, seed, repeat), topology, data, model, protocol, network, measure)| Scenario {
-            name,
-            seed: Seed(seed),
-            repeat,
-            topology,
-            data,
-            model,
-            protocol,
-            network,
-            measure,
+    (head, topology(), data(), model, privacy(), protocol, network(), measure).prop_map(
+        |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
+            Scenario {
+                name,
+                seed: Seed(seed),
+                repeat,
+                topology,
+                data,
+                model,
+                privacy,
+                protocol,
+                network,
+                measure,
+            }
         },
     )
 }

@@ -106,7 +106,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
-    fn local(&self, _: PeerId, _: &[f64]) {}
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
 const SCHEDULE: Schedule = Schedule { every: 1, last: Round(1) };
@@ -190,7 +190,7 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
             let cost = passes * self.world.links.seconds_per_sample(self.me);
             self.now += SimTime::from_seconds(cost).0;
         }
-        fn deposit(&mut self, _: Round, _: &[f64], _: f64, _: u64) {}
+        fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
         fn fail(&mut self, _: String) {}
     }
 
@@ -427,7 +427,7 @@ impl Peer for Counter {
         if self.round.0 == self.fails_in {
             context.fail("tired".to_string());
         }
-        context.deposit(self.round, &[0.0], 0.0);
+        context.deposit(self.round, &Snapshot::of(&[0.0]));
         if self.round.0 < 50 {
             context.timer(SimTime(2_000_000));
         }

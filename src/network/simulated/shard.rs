@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::event::{Event, Queue, What};
 use crate::network::context::{Context, Port};
 use crate::network::links::Links;
-use crate::network::observe::{Deposit, Gathering, Probe};
+use crate::network::observe::{Deposit, Gathering, Probe, Snapshot};
 use crate::network::peer::Peer;
 use crate::privacy::{Account, Released, Wire};
 use crate::topology::Topology;
@@ -300,6 +300,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.mail.queue.recycle(events);
     }
 
+    /// Whether any of its peers has left before the end.
+    pub(super) fn retired(&self) -> bool {
+        self.peers.iter().any(Peer::retired)
+    }
+
     /// Which of its peers wait, and for whom.
     pub(super) fn waiting(&self) -> Vec<(PeerId, Vec<PeerId>)> {
         let ids = (self.first..).map(PeerId::new);
@@ -383,16 +388,15 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
         self.now += SimTime::from_seconds(sample_passes * self.desk.seconds_per_sample);
     }
 
-    fn deposit(&mut self, round: Round, scored: &[f64], residual: f64, releases: u64) {
+    fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.peer,
             round,
-            scored,
-            residual,
+            snapshot,
+            account,
             time: self.now,
             messages: self.desk.messages,
             bytes: self.desk.bytes,
-            releases,
         });
     }
 }

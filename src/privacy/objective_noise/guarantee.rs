@@ -32,6 +32,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::{Deviation, ObjectiveNoise, Radius, Rate};
 use crate::privacy::beta::regularised_beta;
 use crate::privacy::gaussian::gaussian_epsilon;
@@ -59,7 +61,8 @@ pub struct Release {
 }
 
 /// Which data sets are to be hard to tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
     /// One sample has another label; its features are the same.
     Label,
@@ -70,7 +73,8 @@ pub enum Neighbours {
 }
 
 /// What a guarantee rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ground {
     /// The release does not depend on what neighbours differ in.
     Independent,
@@ -97,9 +101,10 @@ impl fmt::Display for Ground {
 }
 
 /// An (ε, δ) of one release. It holds for that one alone, and only if the minimiser is exact.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Guarantee {
     /// ε; unbounded where there is no guarantee.
+    #[serde(serialize_with = "Epsilon::finite_or_null")]
     pub epsilon: Epsilon,
     /// The whole δ that goes with this ε: the asked one for Gaussian noise, 0 for exponential noise,
     /// whatever the law gives for a ball (which may be more than was asked), 1 for no guarantee.

@@ -67,6 +67,25 @@ impl Levels {
         })
     }
 
+    /// The least and the greatest level that a user of this peer can have, before any is drawn or
+    /// any row is dealt.
+    ///
+    /// # Panics
+    /// If there is a list, and this peer is not on it or it is empty.
+    pub fn range(&self, peer: PeerId) -> (Epsilon, Epsilon) {
+        let (low, high) = match self {
+            Self::Same(level) => (*level, *level),
+            Self::PerPeer(levels) => (levels[peer.index()], levels[peer.index()]),
+            Self::PerUser(levels) | Self::Drawn(Law::Choice(levels)) => {
+                let ends =
+                    |(low, high): (f64, f64), level: &f64| (low.min(*level), high.max(*level));
+                levels.iter().fold((f64::INFINITY, 0.0), ends)
+            }
+            Self::Drawn(Law::Uniform(span) | Law::LogUniform(span)) => (span.low, span.high),
+        };
+        (Epsilon(low), Epsilon(high))
+    }
+
     /// Every problem as (field path relative to the value, message).
     pub(super) fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
         match self {

@@ -180,14 +180,14 @@ fn spending_is_summed_up_by_peer_and_counts_users_once() {
     let epsilon = Levels::PerUser(vec![0.4, 1.0, 2.0, 3.0]);
     let found = respond(&epsilon, &[1, 0, 1, 1, 3], &[0, 4, 4, 5], 5);
     let k = |level: f64| coefficient(Epsilon(level));
-    let first = Spent {
+    let first = LabelSummary {
         users: 2,
         least: Epsilon(0.4),
         greatest: Epsilon(1.0),
         mean_factor: (k(0.4) + k(1.0)) / 2.0,
         greatest_factor: k(0.4),
     };
-    let third = Spent {
+    let third = LabelSummary {
         users: 1,
         least: Epsilon(3.0),
         greatest: Epsilon(3.0),

@@ -6,6 +6,7 @@ use crate::experiment::{RepeatResult, RunResult, StopReason};
 use crate::learn::distance;
 use crate::measure::{Estimate, Metric};
 use crate::report::html::{Block, KeyFigure, Page};
+use crate::report::privacy::{assumptions, claims, growth, one_release};
 use crate::report::svg::graph::draw_graph;
 use crate::report::svg::plot::{Axis, LinePlot, Series};
 use crate::topology::layout;
@@ -40,6 +41,8 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         Metric::ConsensusGap,
         Metric::TestAccuracy,
         Metric::TestMse,
+        Metric::Epsilon,
+        Metric::EpsilonLabels,
         Metric::Messages,
         Metric::SimSeconds,
     ] {
@@ -61,23 +64,34 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
             true,
             &[
                 Metric::OptimumDistance,
+                Metric::OptimumDistanceClean,
                 Metric::ConsensusGap,
                 Metric::ConsensusGapMean,
                 Metric::DualResidual,
             ][..],
         ),
-        ("Empirical risk", "mean over peers of J_i(w_i)", false, &[Metric::EmpiricalRisk]),
+        (
+            "Empirical risk",
+            "mean over peers of J_i",
+            false,
+            &[Metric::EmpiricalRisk, Metric::AverageRisk],
+        ),
         (
             "Accuracy",
             "share of samples classified right",
             false,
-            &[Metric::TrainAccuracy, Metric::TestAccuracy, Metric::TestAccuracyWorst],
+            &[
+                Metric::TrainAccuracy,
+                Metric::TestAccuracy,
+                Metric::TestAccuracyWorst,
+                Metric::AverageTestAccuracy,
+            ],
         ),
         (
             "Mean squared error",
             "MSE",
             false,
-            &[Metric::TrainMse, Metric::TestMse, Metric::TestMseWorst],
+            &[Metric::TrainMse, Metric::TestMse, Metric::TestMseWorst, Metric::AverageTestMse],
         ),
     ]
     .into_iter()
@@ -89,13 +103,37 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     if let Some(drawing) = drawing(result, &repeats) {
         page = page.section("Graph", vec![drawing]);
     }
-    let statement = summary.statement.iter().map(|line| {
-        let (head, rest) = line.split_once(": ").unwrap_or(("statement", line));
-        (head.to_string(), rest.to_string())
-    });
-    page.section("Privacy", vec![Block::Definitions(statement.collect())])
+    page.section("Privacy", privacy(result, summary, &repeats))
         .section("Scenario", vec![Block::preformatted(scenario_yaml)])
         .render()
+}
+
+/// Who is protected against whom, how the loss grew, and what is not protected.
+fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> Vec<Block> {
+    let statement = &summary.statement;
+    let caption = "Who is protected against whom: the loss that the scenario allows, for the worst \
+                   user, beside what the ledger booked by the end.";
+    let table = claims(statement, Some(&summary.observed)).caption(caption);
+    let mut blocks = vec![Block::Table(table)];
+    let losses = [Metric::Epsilon, Metric::EpsilonLabels];
+    blocks.extend(curve(result, repeats, "Privacy loss", "ε so far", false, &losses));
+    if let Some(table) = growth(statement) {
+        blocks
+            .push(Block::Table(table.caption("The same over the rounds, by the scenario alone.")));
+    }
+    if let Some(table) = one_release(statement) {
+        let caption = "What the objective noise would give, were one exact minimiser all that is \
+                       released. It is not booked.";
+        blocks.push(Block::Table(table.caption(caption)));
+    }
+    let split = |line: &String| {
+        let (head, rest) = line.split_once(": ").unwrap_or(("note", line));
+        (head.to_string(), rest.to_string())
+    };
+    let assumed = assumptions(statement).into_iter().map(|line| ("assumed".to_string(), line));
+    let notes = statement.notes.iter().map(split);
+    blocks.push(Block::Definitions(assumed.chain(notes).collect()));
+    blocks
 }
 
 /// Some metrics against rounds: the mean over repeats, with its interval as a band.

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::experiment::{RepeatResult, RunResult, StopReason};
+use crate::experiment::{Claim, RepeatResult, RunResult, Statement, StopReason};
 use crate::measure::{Estimate, Metric};
 use crate::network::EngineKind;
+use crate::privacy::LabelSummary;
 use crate::protocol::admm::AdmmConfig;
 use crate::protocol::gradient_descent::GradientTrackingConfig;
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -40,10 +41,14 @@ pub struct Summary {
     pub references: Vec<(&'static str, Estimate)>,
     /// Releases without protection, over all peers.
     pub clear_releases: Estimate,
+    /// The ledger: what each observer learnt at the most, in any repeat.
+    pub observed: Vec<Claim>,
+    /// How labels were randomised, where they were; in the first repeat.
+    pub labels: Option<LabelSummary>,
     /// How often the most repeated training sample was dealt, in any repeat.
     pub multiplicity: usize,
     /// The privacy statement.
-    pub statement: Vec<String>,
+    pub statement: Statement,
     /// What to know before trusting the figures.
     pub warnings: Vec<String>,
 }
@@ -104,7 +109,9 @@ pub fn summary(result: &RunResult) -> Summary {
         predicted_rate: result.prediction.map(|rate| rate.value),
         measured_rate: over(&|r| r.measured_rate.unwrap_or(f64::NAN)),
         references,
-        clear_releases: over(&|r| r.clear_releases as f64),
+        clear_releases: over(&|r| r.exposure.clear as f64),
+        observed: result.observed.clone(),
+        labels: shown.first().and_then(|r| r.labels),
         multiplicity: shown.iter().map(|r| r.multiplicity).max().unwrap_or(1),
         statement: result.statement.clone(),
         warnings: warnings(result, complete.len()),
@@ -198,7 +205,9 @@ impl Summary {
             "privacy": {
                 "clear_releases": self.clear_releases,
                 "sample_multiplicity": self.multiplicity,
+                "labels": self.labels,
                 "statement": self.statement,
+                "ledger": self.observed,
             },
             "warnings": self.warnings,
         });

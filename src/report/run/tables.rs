@@ -3,10 +3,11 @@
 use crate::experiment::RunResult;
 use crate::learn::{distance, norm};
 
-/// A number as short as it can be read back exactly; nothing for what is not finite.
+/// A number as short as it can be read back exactly; nothing for what is no number.
 fn number(value: f64) -> String {
     match value.abs() {
-        size if !size.is_finite() => String::new(),
+        size if size.is_nan() => String::new(),
+        size if size.is_infinite() => value.to_string(),
         size if size != 0.0 && !(1e-4..1e16).contains(&size) => format!("{value:e}"),
         _ => value.to_string(),
     }
@@ -51,6 +52,7 @@ pub fn peers_csv(result: &RunResult) -> Vec<u8> {
         "empirical_risk",
         &train,
         &test,
+        "epsilon",
     ];
     let rows = result.repeats.iter().flat_map(|repeat| {
         let mean = repeat.mean_state();
@@ -64,8 +66,16 @@ pub fn peers_csv(result: &RunResult) -> Vec<u8> {
                 repeat.degrees[peer.index()].to_string(),
                 repeat.samples[peer.index()].to_string(),
             ];
-            let figures =
-                [norm(w), distance(w, &mean), to_optimum, local.risk, local.train, local.test];
+            let epsilon = repeat.epsilons[peer.index()];
+            let figures = [
+                norm(w),
+                distance(w, &mean),
+                to_optimum,
+                local.risk,
+                local.train,
+                local.test,
+                epsilon,
+            ];
             line.extend(figures.map(number));
             line
         })
@@ -90,5 +100,6 @@ mod tests {
             assert_eq!(text.parse(), Ok(value));
         }
         assert_eq!(number(f64::NAN), "");
+        assert_eq!(number(f64::INFINITY), "inf");
     }
 }

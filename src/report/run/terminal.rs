@@ -5,6 +5,7 @@ use std::path::Path;
 use super::summary::Summary;
 use crate::experiment::RunResult;
 use crate::measure::{Estimate, Metric};
+use crate::report::privacy::{assumptions, claims};
 use crate::report::{Cell, Column, Table, figure};
 use crate::topology::TopologyConfig;
 
@@ -38,7 +39,14 @@ pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> Stri
     let mut text = format!("{}: {}; {repeats}\n\n", summary.name, headline(result),);
     text += &figures(summary).to_text();
     text.push('\n');
-    for line in &summary.statement {
+    if summary.statement.claims.iter().any(|claim| claim.epsilon.0.is_finite()) {
+        text += &claims(&summary.statement, Some(&summary.observed)).to_text();
+        text.push('\n');
+        for line in assumptions(&summary.statement) {
+            text += &format!("assumes, for {line}\n");
+        }
+    }
+    for line in &summary.statement.notes {
         text += &format!("privacy: {line}\n");
     }
     for warning in &summary.warnings {
@@ -57,6 +65,7 @@ pub(super) fn figures(summary: &Summary) -> Table {
         "rounds" => "rounds run: all that were asked for",
         "tolerance" => "rounds run, until the stopping rule was met",
         "diverged" => "rounds run, until a model diverged",
+        "budget" => "rounds run, until a privacy budget bore no further release",
         "interrupted" => "rounds run, until interrupted",
         _ => "rounds run",
     };

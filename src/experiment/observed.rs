@@ -1,0 +1,57 @@
+//! What was learnt by whom, from what was sent.
+
+use super::repeat::RepeatResult;
+use super::statement::Claim;
+use crate::measure::Accounting;
+use crate::privacy::{Bound, Observer, Piece};
+use crate::units::{Delta, Epsilon};
+
+impl RepeatResult {
+    /// How ε is counted in this repeat.
+    pub fn accounting(&self, delta: Delta) -> Accounting {
+        let labels = self.labels.as_ref().map_or(Epsilon::UNBOUNDED, |labels| labels.greatest);
+        Accounting { delta, copies: self.multiplicity, labels }
+    }
+
+    /// The ledger's answer for every observer: the worst over all users of this repeat.
+    ///
+    /// Every message of the protocols here goes to all neighbours alike, so each observer of links
+    /// sees what all other peers together see; who sees only the end sees no more than that.
+    pub fn observed(&self, delta: Delta) -> Vec<Claim> {
+        let accounting = self.accounting(delta);
+        let Bound { epsilon: record, route } = accounting.of_record(&self.exposure);
+        let label = accounting.of_label(&self.exposure);
+        let of = |observer, piece| {
+            let own_server = observer == Observer::OwnServer;
+            let (epsilon, by_response) = match piece {
+                Piece::Label if own_server => (accounting.labels, true),
+                Piece::Label => (label, label >= accounting.labels),
+                Piece::Features if own_server => (Epsilon::UNBOUNDED, false),
+                Piece::Features => (record, false),
+            };
+            let protected = epsilon.0.is_finite();
+            Claim {
+                observer,
+                piece,
+                epsilon,
+                pure: protected && by_response,
+                route: match (protected, by_response) {
+                    (false, _) if own_server => "handed over as they are".to_string(),
+                    (true, true) => "randomised response".to_string(),
+                    _ => route.to_string(),
+                },
+                assumption: String::new(),
+            }
+        };
+        let pieces = |observer| [Piece::Label, Piece::Features].map(|piece| of(observer, piece));
+        Observer::ALL.into_iter().flat_map(pieces).collect()
+    }
+}
+
+/// The ledger over several repeats: for each observer and piece, the greatest loss.
+pub(super) fn over_repeats(repeats: &[RepeatResult], delta: Delta) -> Vec<Claim> {
+    let all = repeats.iter().map(|repeat| repeat.observed(delta));
+    let worse = |a: Claim, b: Claim| if b.epsilon > a.epsilon { b } else { a };
+    all.reduce(|worst, next| worst.into_iter().zip(next).map(|(a, b)| worse(a, b)).collect())
+        .unwrap_or_default()
+}

@@ -1,0 +1,115 @@
+//! Privacy statements and ledgers as tables.
+
+use crate::experiment::{Claim, Statement};
+use crate::report::{Column, Table, figure};
+use crate::units::Epsilon;
+
+/// Who is protected against whom. With what the ledger booked, where there was a run.
+pub fn claims(statement: &Statement, observed: Option<&[Claim]>) -> Table {
+    let stated = if observed.is_some() { "ε stated" } else { "ε" };
+    let mut columns = vec![
+        Column::text("against"),
+        Column::text("piece of data"),
+        Column::number(stated),
+        Column::text("δ"),
+        Column::text("route"),
+    ];
+    if observed.is_some() {
+        columns.insert(3, Column::number("ε booked"));
+    }
+    let mut table = Table::new(columns);
+    for (i, claim) in statement.claims.iter().enumerate() {
+        let delta = match claim {
+            Claim { epsilon, .. } if !epsilon.0.is_finite() => "not protected".to_string(),
+            Claim { pure: true, .. } => "0".to_string(),
+            _ => figure(statement.delta),
+        };
+        let mut cells = vec![
+            claim.observer.to_string().into(),
+            claim.piece.to_string().into(),
+            claim.epsilon.0.into(),
+            delta.into(),
+            claim.route.clone().into(),
+        ];
+        if let Some(observed) = observed {
+            let booked = observed.get(i).map_or(f64::NAN, |claim| claim.epsilon.0);
+            cells.insert(3, booked.into());
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// The assumptions that the statement's claims rest on, each once.
+pub fn assumptions(statement: &Statement) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for claim in &statement.claims {
+        if !claim.assumption.is_empty() {
+            let line = format!("{}: {}", claim.route, claim.assumption);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// How ε of a record grows with the rounds.
+pub fn growth(statement: &Statement) -> Option<Table> {
+    if statement.growth.is_empty() {
+        return None;
+    }
+    let mut table = Table::new([
+        Column::number("rounds"),
+        Column::number("ε of a record against all other peers"),
+    ]);
+    for (round, Epsilon(epsilon)) in &statement.growth {
+        table.row([f64::from(*round).into(), (*epsilon).into()]);
+    }
+    Some(table)
+}
+
+/// What objective noise would give, were one exact minimiser all that is released.
+pub fn one_release(statement: &Statement) -> Option<Table> {
+    if statement.one_release.is_empty() {
+        return None;
+    }
+    let mut table = Table::new([
+        Column::text("piece of data"),
+        Column::number("ε"),
+        Column::number("δ"),
+        Column::text("how"),
+    ]);
+    let pieces = ["label", "features, whole record"];
+    for (piece, guarantee) in pieces.into_iter().zip(&statement.one_release) {
+        table.row([
+            piece.into(),
+            guarantee.epsilon.0.into(),
+            guarantee.delta.0.into(),
+            guarantee.ground.to_string().into(),
+        ]);
+    }
+    Some(table)
+}
+
+/// The whole statement as text.
+pub fn statement_text(statement: &Statement) -> String {
+    let mut text = claims(statement, None).to_text();
+    text.push('\n');
+    for line in assumptions(statement) {
+        text += &format!("assumes, for {line}\n");
+    }
+    if let Some(table) = growth(statement) {
+        text += &format!("\nover the rounds, at δ = {}\n\n", figure(statement.delta));
+        text += &table.to_text();
+    }
+    if let Some(table) = one_release(statement) {
+        text += "\nobjective noise, were one exact minimiser all that is released (it is not booked)\n\n";
+        text += &table.to_text();
+    }
+    text.push('\n');
+    for note in &statement.notes {
+        text += &format!("{note}\n");
+    }
+    text
+}
