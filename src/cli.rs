@@ -3,6 +3,7 @@
 mod check;
 mod data;
 mod exit;
+mod predict;
 mod privacy;
 mod progress;
 mod run;
@@ -58,6 +59,12 @@ Examples:
   hushmesh privacy scenarios/pdml/fig3a.yaml
   hushmesh privacy scenarios/pdml/fig3a.yaml --set protocol.admm.rounds=10 --json")]
     Privacy(CheckArguments),
+    /// Say what theory expects of a scenario: rates, bounds, and whether they hold.
+    #[command(after_help = "\
+Examples:
+  hushmesh predict scenarios/quickstart.yaml
+  hushmesh predict scenarios/pdml/twonorm.yaml --set topology='{ring: {peers: 10}}'")]
+    Predict(CheckArguments),
     /// Look at the data that a scenario's peers learn from.
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -136,6 +143,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Privacy(arguments) => privacy::privacy(&arguments),
+        Command::Predict(arguments) => predict::predict(&arguments),
         Command::Data(command) => data::data(&command),
         Command::Topology(command) => topology::topology(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),

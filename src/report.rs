@@ -13,6 +13,7 @@ pub mod privacy;
 pub mod run;
 pub mod svg;
 pub mod table;
+pub mod theory;
 
 pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval};

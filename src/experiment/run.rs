@@ -9,6 +9,7 @@ use super::assembly::{Assembly, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
+use super::prediction::{Prediction, predict};
 use super::repeat::{RepeatResult, StopReason};
 use super::statement::{Claim, Statement, statement};
 use crate::data::DataError;
@@ -95,8 +96,11 @@ pub struct Progress {
 pub struct RunResult {
     /// The scenario with every `auto` resolved.
     pub scenario: Scenario,
-    /// What theory expected, where the penalty was left to it.
-    pub prediction: Option<theory::Rate>,
+    /// What theory expected, where the penalty or the step was left to it.
+    pub rate: Option<theory::Rate>,
+    /// What theory says of ADMM on the first repeat's graph and data, where its optimum is known and
+    /// there are at most 1,000 peers.
+    pub prediction: Option<Prediction>,
     /// The graph of the first repeat.
     pub topology: Topology,
     /// What was measured.
@@ -199,6 +203,7 @@ pub fn execute(
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
     let mut interrupted = false;
+    let (mut theory, mut fresh) = (None, false);
     for repeat in 0..scenario.repeat {
         if interrupt.load(Ordering::Relaxed) {
             interrupted = true;
@@ -211,6 +216,10 @@ pub fn execute(
             continue;
         }
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), repeat, false)?;
+        if repeat == 0 {
+            fresh = true;
+            theory = affordable(&scenario, &assembly)?;
+        }
         let result = run_repeat(&scenario, &assembly, repeat, options, interrupt, progress)?;
         metrics.clone_from(&assembly.metrics);
         interrupted = result.stop_reason == StopReason::Interrupted;
@@ -224,9 +233,11 @@ pub fn execute(
             break;
         }
     }
-    if metrics.is_empty() {
-        // Every repeat was kept: the shape of the figures comes from the data's.
+    let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
+    if metrics.is_empty() || kept {
+        // The first repeat was kept: the shape of the figures, and theory, come from its data.
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
+        theory = affordable(&scenario, &assembly)?;
         metrics = assembly.metrics;
     }
     let (samples, dimension) =
@@ -237,11 +248,26 @@ pub fn execute(
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario,
-        prediction,
+        rate: prediction,
+        prediction: theory,
         metrics,
         repeats,
         interrupted,
     })
+}
+
+/// Graphs up to this size get their theory with every run; `hushmesh predict` takes any.
+const PREDICTED_PEERS: usize = 1000;
+
+/// What theory says of a run, where that takes no more than a moment.
+fn affordable(
+    scenario: &Scenario,
+    assembly: &Assembly,
+) -> Result<Option<Prediction>, ExperimentError> {
+    if assembly.topology.peers() > PREDICTED_PEERS || !scenario.measure.has(What::Optimum) {
+        return Ok(None);
+    }
+    predict(scenario, assembly)
 }
 
 /// Errors below this are left out of the fit of the rate: solver tolerance and rounding rule there.
@@ -408,7 +434,9 @@ fn run_repeat(
         states,
         optimum: optimum.map(<[f64]>::to_vec),
         clean_optimum: assembly.clean.as_ref().map(|clean| clean.w.clone()),
-        reference: assembly.scorer.reference(optimum),
+        reference: assembly
+            .scorer
+            .reference(assembly.clean.as_ref().map_or(optimum, |clean| Some(&clean.w))),
         measured_rate,
         divergence,
         rows,

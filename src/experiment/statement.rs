@@ -36,7 +36,8 @@ pub struct Statement {
 /// One line of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Against whom.
+    /// Against whom. Who sees only the end is given the bound of all other peers together, of whose
+    /// view the end is a part: nothing better is known.
     pub observer: Observer,
     /// For which piece of data.
     pub piece: Piece,
@@ -253,11 +254,13 @@ impl Sent {
         let growth = [1, rounds.div_ceil(8), rounds.div_ceil(4), rounds.div_ceil(2), rounds];
         let mut growth: Vec<_> =
             growth.into_iter().map(|t| (t, within(after(record, t)))).filter(|_| known).collect();
-        growth.dedup();
+        growth.dedup_by(|later, earlier| later.1 == earlier.1 || later.0 == earlier.0);
         Self {
             record: within(after(record, rounds)),
             label: within(after(label, rounds)),
-            route: if known {
+            route: if known && budget.is_some() {
+                "Gaussian noise, composed exactly until the budget is spent".to_string()
+            } else if known {
                 format!("{rounds} releases with Gaussian noise, composed exactly")
             } else {
                 "Gaussian noise on models that one record can move without bound".to_string()
@@ -269,17 +272,12 @@ impl Sent {
     }
 
     fn against(&self, observer: Observer, users: &Users<'_>) -> [Claim; 2] {
-        let suffix = match observer {
-            Observer::FinalModel => ", of which it sees the end",
-            _ => "",
-        };
-        let route = format!("{}{suffix}", self.route);
         let record = Claim {
             observer,
             piece: Piece::Features,
             epsilon: self.record,
             pure: false,
-            route: route.clone(),
+            route: self.route.clone(),
             assumption: self.assumption.clone(),
         };
         let by_messages = self.label.min(self.record);

@@ -16,13 +16,21 @@ pub struct Estimate {
 impl Estimate {
     /// The mean of the values and its interval by Student's law: mean ± t · s/√r.
     ///
-    /// A value that is not finite leaves no mean: it is never averaged away.
+    /// A value that is not finite leaves no mean, since it must not be averaged away; where all are
+    /// infinite, so is the mean. Equal values have themselves as their mean, and no interval.
     pub fn of(values: &[f64]) -> Self {
         let r = values.len() as f64;
-        if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+        let Some(&first) = values.first() else {
+            return Self { mean: None, low: None, high: None };
+        };
+        if first == f64::INFINITY && values.iter().all(|value| *value == first) {
+            return Self { mean: Some(first), low: None, high: None };
+        }
+        if values.iter().any(|value| !value.is_finite()) {
             return Self { mean: None, low: None, high: None };
         }
-        let mean = values.iter().sum::<f64>() / r;
+        // Around the first, so that equal values lose nothing to rounding.
+        let mean = first + values.iter().map(|value| value - first).sum::<f64>() / r;
         if values.len() == 1 {
             return Self { mean: Some(mean), low: None, high: None };
         }

@@ -20,7 +20,7 @@ pub fn claims(statement: &Statement, observed: Option<&[Claim]>) -> Table {
     let mut table = Table::new(columns);
     for (i, claim) in statement.claims.iter().enumerate() {
         let delta = match claim {
-            Claim { epsilon, .. } if !epsilon.0.is_finite() => "not protected".to_string(),
+            Claim { epsilon, .. } if !epsilon.0.is_finite() => "–".to_string(),
             Claim { pure: true, .. } => "0".to_string(),
             _ => figure(statement.delta),
         };
@@ -29,7 +29,11 @@ pub fn claims(statement: &Statement, observed: Option<&[Claim]>) -> Table {
             claim.piece.to_string().into(),
             claim.epsilon.0.into(),
             delta.into(),
-            claim.route.clone().into(),
+            match claim.epsilon.0.is_finite() {
+                true => claim.route.clone(),
+                false => format!("not protected: {}", claim.route),
+            }
+            .into(),
         ];
         if let Some(observed) = observed {
             let booked = observed.get(i).map_or(f64::NAN, |claim| claim.epsilon.0);

@@ -9,6 +9,7 @@ use crate::report::html::{Block, KeyFigure, Page};
 use crate::report::privacy::{assumptions, claims, growth, one_release};
 use crate::report::svg::graph::draw_graph;
 use crate::report::svg::plot::{Axis, LinePlot, Series};
+use crate::report::theory::theory;
 use crate::topology::layout;
 
 /// Graphs up to this size are drawn.
@@ -100,6 +101,11 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     if !curves.is_empty() {
         page = page.section("Curves", curves);
     }
+    if let Some(prediction) = &summary.theory {
+        let caption = "What theory says, by the first repeat's graph and data, beside what the run \
+                       showed, in the mean over repeats. Objectives and risks are means over peers.";
+        page = page.section("Theory", vec![Block::Table(theory(prediction).caption(caption))]);
+    }
     if let Some(drawing) = drawing(result, &repeats) {
         page = page.section("Graph", vec![drawing]);
     }
@@ -116,7 +122,7 @@ fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> 
     let table = claims(statement, Some(&summary.observed)).caption(caption);
     let mut blocks = vec![Block::Table(table)];
     let losses = [Metric::Epsilon, Metric::EpsilonLabels];
-    blocks.extend(curve(result, repeats, "Privacy loss", "ε so far", false, &losses));
+    blocks.extend(curve(result, repeats, "Privacy loss", "ε so far", true, &losses));
     if let Some(table) = growth(statement) {
         blocks
             .push(Block::Table(table.caption("The same over the rounds, by the scenario alone.")));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::experiment::{Claim, RepeatResult, RunResult, Statement, StopReason};
+use crate::experiment::{Claim, Prediction, RepeatResult, RunResult, Statement, StopReason};
 use crate::measure::{Estimate, Metric};
 use crate::network::EngineKind;
 use crate::privacy::LabelSummary;
@@ -33,7 +33,9 @@ pub struct Summary {
     pub rounds: Estimate,
     /// Each metric at the end.
     pub metrics: Vec<(Metric, Estimate)>,
-    /// The linear rate that theory expected, where the penalty was left to it.
+    /// Theory beside measurement, for ADMM.
+    pub theory: Option<Prediction>,
+    /// The linear rate that theory expected.
     pub predicted_rate: Option<f64>,
     /// The linear rate that the runs showed.
     pub measured_rate: Estimate,
@@ -70,7 +72,19 @@ pub fn summary(result: &RunResult) -> Summary {
         repeat.rows.last().map_or(f64::NAN, |row| row.values[column])
     };
     let metrics = result.metrics.iter().enumerate();
-    let metrics = metrics.map(|(column, &metric)| (metric, over(&|r| last(r, column)))).collect();
+    let metrics: Vec<(Metric, Estimate)> =
+        metrics.map(|(column, &metric)| (metric, over(&|r| last(r, column)))).collect();
+    let measured_rate = over(&|r| r.measured_rate.unwrap_or(f64::NAN));
+    let theory = result.prediction.clone().map(|prediction| {
+        let rounds = |r: &&RepeatResult| r.rows.last().map(|row| row.round.0);
+        let first = shown.first().and_then(rounds);
+        let rounds = first.filter(|_| shown.iter().all(|r| rounds(r) == first));
+        prediction.beside(&measured_rate, rounds, |wanted| {
+            metrics.iter().find(|(metric, _)| *metric == wanted)?.1.mean
+        })
+    });
+    let predicted_rate = theory.as_ref().and_then(Prediction::rate);
+    let predicted_rate = predicted_rate.or(result.rate.map(|rate| rate.value));
     let classes = result.scenario.model.loss.is_classification();
     let named = |accuracy, mse| if classes { accuracy } else { mse };
     let stop_reason = match shown.first() {
@@ -106,8 +120,9 @@ pub fn summary(result: &RunResult) -> Summary {
         },
         rounds: over(&|r| r.rows.last().map_or(0.0, |row| f64::from(row.round.0))),
         metrics,
-        predicted_rate: result.prediction.map(|rate| rate.value),
-        measured_rate: over(&|r| r.measured_rate.unwrap_or(f64::NAN)),
+        predicted_rate,
+        theory,
+        measured_rate,
         references,
         clear_releases: over(&|r| r.exposure.clear as f64),
         observed: result.observed.clone(),
@@ -137,7 +152,7 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
             ));
         }
     }
-    if let Some(rate) = result.prediction
+    if let Some(rate) = result.rate
         && (rate.method != Method::Full || !rate.converged)
     {
         warnings.push(format!(
@@ -201,6 +216,7 @@ impl Summary {
             "metrics": object(metrics),
             "predicted_rate": self.predicted_rate,
             "measured_rate": self.measured_rate,
+            "theory": self.theory.as_ref().map(|theory| &theory.items),
             "references": object(self.references.clone()),
             "privacy": {
                 "clear_releases": self.clear_releases,

@@ -6,6 +6,7 @@ use super::summary::Summary;
 use crate::experiment::RunResult;
 use crate::measure::{Estimate, Metric};
 use crate::report::privacy::{assumptions, claims};
+use crate::report::theory::theory_in_brief;
 use crate::report::{Cell, Column, Table, figure};
 use crate::topology::TopologyConfig;
 
@@ -39,6 +40,10 @@ pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> Stri
     let mut text = format!("{}: {}; {repeats}\n\n", summary.name, headline(result),);
     text += &figures(summary).to_text();
     text.push('\n');
+    if let Some(table) = summary.theory.as_ref().and_then(theory_in_brief) {
+        text += &table.to_text();
+        text.push('\n');
+    }
     if summary.statement.claims.iter().any(|claim| claim.epsilon.0.is_finite()) {
         text += &claims(&summary.statement, Some(&summary.observed)).to_text();
         text.push('\n');
