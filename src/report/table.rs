@@ -54,6 +54,9 @@ impl Column {
     }
 }
 
+/// Text of more characters than this may be broken into lines, in HTML.
+const BROKEN_WIDTH: usize = 30;
+
 /// Rows of cells under a head.
 ///
 /// ```
@@ -160,6 +163,10 @@ impl Table {
                 self.rows.iter().map(tail).fold(0.0, f64::max)
             })
             .collect();
+        // Only text that may be broken into lines needs a width of its own.
+        let long: Vec<bool> = (0..self.columns.len())
+            .map(|c| self.rows.iter().any(|row| width(&row[c].show(Medium::Typeset)) > BROKEN_WIDTH))
+            .collect();
         let body = self.rows.iter().map(|row| {
             let cells = row.iter().zip(&self.columns).zip(&tails).enumerate();
             Element::new("tr").with_all(cells.map(|(c, ((cell, column), &tail_width))| {
@@ -167,7 +174,10 @@ impl Table {
                 let names_row = c == 0 && column.alignment == Alignment::Left;
                 let element = Element::new(if names_row { "th" } else { "td" });
                 let element = if names_row { element.set("scope", "row") } else { element };
-                let element = element.set("class", column.class());
+                let class = column.class();
+                let is_long = column.alignment == Alignment::Left && long[c] && !names_row;
+                let class = if is_long { format!("{class} long") } else { class.to_string() };
+                let element = element.set("class", class);
                 if column.alignment != Alignment::Decimal || tail_width == 0.0 {
                     return element.text(&text);
                 }
