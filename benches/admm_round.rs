@@ -94,13 +94,14 @@ fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
     let mut table = Table::new([
         Column::text("primal noise"),
         Column::text("objective noise"),
-        Column::number("tolerance"),
+        Column::number("slack"),
         Column::number("round without").unit("ms"),
         Column::number("round with").unit("ms"),
         Column::number("ratio"),
     ]);
     let draws = |purpose| Draws::Streams(Streams::new(Seed(1), 0).family(purpose, 0));
-    for tolerance in [1e-6, 1e-10] {
+    let tolerance = 1e-10;
+    for slack in [0.0, 1e-4, 1e-3, 0.01] {
         for (deviation, decay, radius) in
             [(1.0, 0.8, 0.0), (0.5, 0.8, 1.0), (0.5, 0.98, 1.0), (0.02, 1.0, 1.0)]
         {
@@ -114,6 +115,7 @@ fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
                     primal_noise: Some((noise.clone(), draws(Purpose::PrimalNoise))),
                     objective_noise: (radius > 0.0).then(|| (law, draws(Purpose::ObjectiveNoise))),
                     reach: 1.0,
+                    slack,
                     ..clear.clone()
                 };
                 let mean = |parameters| {
@@ -128,7 +130,7 @@ fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
             table.row([
                 format!("V = {deviation}, ρ = {decay}").into(),
                 if radius > 0.0 { format!("sphere, R = {radius}") } else { "none".into() }.into(),
-                tolerance.into(),
+                slack.into(),
                 median(without).into(),
                 median(with).into(),
                 median(ratios).into(),

@@ -306,6 +306,7 @@ fn run_peers(
             let budget = scenario.measure.stop.and_then(|stop| stop.epsilon);
             let parameters = Arc::new(AdmmParameters {
                 tolerance: admm.tolerance,
+                slack: admm.slack,
                 objective_noise: objective_noise(scenario, streams),
                 primal_noise: admm
                     .primal_noise

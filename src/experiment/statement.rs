@@ -178,8 +178,8 @@ impl Sent {
         }
     }
 
-    /// Primal noise of deviation V_i ρ^{(t−1)/2} on models that move by Δ_i: over T rounds
-    /// μ_i² = (Δ_i/V_i)² Σ_{t<T} ρ^{−t}.
+    /// Primal noise of deviation σ_i(t) = V_i ρ^{(t−1)/2} on models that move by Δ_i(t):
+    /// μ_i² = Σ_t (Δ_i(t)/σ_i(t))².
     fn admm(scenario: &Scenario, admm: &AdmmConfig, peers: Peers<'_>, users: &Users<'_>) -> Self {
         let Peers { topology, samples, dimension } = peers;
         let n = topology.peers() as f64;
@@ -187,7 +187,7 @@ impl Sent {
         let Automatic::Value(beta) = admm.penalty else {
             return Self::nothing_hidden("not known before `penalty: auto` is resolved");
         };
-        let (reach, g) = (scenario.reach(), admm.tolerance);
+        let reach = scenario.reach();
         let loss = scenario.model.loss;
         let peers = || {
             topology.ids().zip(samples).filter(|(peer, m)| **m > 0 && topology.degree(*peer) > 0)
@@ -232,32 +232,42 @@ impl Sent {
             };
             return Self { one_release, ..Self::nothing_hidden(route) };
         };
-        // (Δ_i/V_i)², per unit of Σ_{t<T} ρ^{−t}, at the worst peer.
-        let ratio = |slopes: &dyn Fn(f64) -> Option<f64>| {
-            let of = |(peer, &m): (PeerId, &u32)| {
-                let slopes = slopes(users.coefficient(peer)).unwrap_or(f64::INFINITY);
-                let moves = (slopes * reach / f64::from(m) + 2.0 * g) / quadratic(peer);
-                copies * moves / noise.deviation.of(peer)
-            };
-            peers().map(of).fold(0.0, f64::max)
+        // By peer: what replacing a record, and a label, does to the gradient of its mean loss.
+        let gradients = |(peer, &m): (PeerId, &u32)| {
+            let k = users.coefficient(peer);
+            let slope = loss.greatest_slope(k).unwrap_or(f64::INFINITY);
+            let each = reach / f64::from(m);
+            (peer, [2.0 * slope * each, if slope.is_finite() { k * each } else { slope }])
         };
-        let record = ratio(&|k| Some(2.0 * loss.greatest_slope(k)?));
-        let label = ratio(&|k| loss.greatest_slope(k).map(|_| k));
+        let gradients: Vec<_> = peers().map(gradients).collect();
+        // Each argmin may be left a little way from its minimiser, well below noise and record.
+        let solved_to = |q: f64, deviation: f64, record: f64| {
+            admm.tolerance.max((admm.slack * q * deviation).min(0.005 * record))
+        };
         let delta = scenario.privacy.delta;
-        let after = |ratio: f64, rounds: u32| {
-            gaussian_epsilon(ratio * geometric(noise.decay, rounds).sqrt(), delta)
+        let after = |piece: usize, rounds: u32| {
+            let of = |(peer, moves): &(PeerId, [f64; 2])| {
+                let (q, v) = (quadratic(*peer), noise.deviation.of(*peer));
+                (1..=rounds).fold(0.0, |sum, t| {
+                    let deviation = v * noise.decay.powf(0.5 * f64::from(t - 1));
+                    let g = solved_to(q, deviation, moves[0]);
+                    let moved = copies * (moves[piece] + 2.0 * g) / q;
+                    sum + (moved / deviation).powi(2)
+                })
+            };
+            gaussian_epsilon(gradients.iter().map(of).fold(0.0, f64::max).sqrt(), delta)
         };
         let budget = scenario.measure.stop.and_then(|stop| stop.epsilon);
         let within = |epsilon: Epsilon| budget.map_or(epsilon, |most| epsilon.min(Epsilon(most)));
         let rounds = admm.rounds;
-        let known = record.is_finite();
+        let known = gradients.iter().all(|(_, moves)| moves[0].is_finite());
         let growth = [1, rounds.div_ceil(8), rounds.div_ceil(4), rounds.div_ceil(2), rounds];
         let mut growth: Vec<_> =
-            growth.into_iter().map(|t| (t, within(after(record, t)))).filter(|_| known).collect();
+            growth.into_iter().map(|t| (t, within(after(0, t)))).filter(|_| known).collect();
         growth.dedup_by(|later, earlier| later.1 == earlier.1 || later.0 == earlier.0);
         Self {
-            record: within(after(record, rounds)),
-            label: within(after(label, rounds)),
+            record: within(after(0, rounds)),
+            label: within(after(1, rounds)),
             route: if known && budget.is_some() {
                 "Gaussian noise, composed exactly until the budget is spent".to_string()
             } else if known {
@@ -265,7 +275,7 @@ impl Sent {
             } else {
                 "Gaussian noise on models that one record can move without bound".to_string()
             },
-            assumption: assumption(scenario, g),
+            assumption: assumption(scenario),
             growth,
             one_release,
         }
@@ -290,18 +300,12 @@ impl Sent {
     }
 }
 
-/// Σ_{t<T} ρ^{−t}.
-fn geometric(decay: f64, rounds: u32) -> f64 {
-    let (grow, rounds) = (-decay.ln(), f64::from(rounds));
-    if grow == 0.0 { rounds } else { (grow * rounds).exp_m1() / grow.exp_m1() }
-}
-
 /// What the ε of messages rests on.
-fn assumption(scenario: &Scenario, tolerance: f64) -> String {
+fn assumption(scenario: &Scenario) -> String {
     match scenario.data.reach(scenario.model.intercept) {
         Some(reach) => format!(
-            "replace one record; |x| ≤ {:.4} by preprocessing{}; argmins solved to {tolerance:e}; \
-             numbers of samples, graph and parameters public",
+            "replace one record; |x| ≤ {:.4} by preprocessing{}; argmins solved as exactly as \
+             asked; numbers of samples, graph and parameters public",
             reach.bound,
             match (reach.from_rows, reach.fitted) {
                 (true, _) => ", read off the rows and taken as public",

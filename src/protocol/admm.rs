@@ -23,7 +23,7 @@
 //! What a release costs: with |x| ≤ B and |ℓ'| ≤ (1 + k)/2, replacing one of m_i records moves
 //! ∇F_i by at most (1 + k)B/m_i, replacing a label alone by kB/m_i. The argmin is q-strongly
 //! convex and solved to a gradient norm g, so w_i moves by at most ((1 + k)B/m_i + 2g)/q, given all
-//! messages so far. Objective noise is booked for nothing: it is the same in all releases, and
+//! messages so far. g stays well below both the noise and what a record can do. Objective noise is booked for nothing: it is the same in all releases, and
 //! the difference of two of them is free of it.
 //!
 //! Messages: two per link and round, 8 + 8d bytes each. Memory: see [`AdmmPeer::memory`].
@@ -60,6 +60,11 @@ pub struct AdmmConfig {
     /// 1e-14.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
+    /// With primal noise: how far from its minimiser a model may be left besides, as a share of the
+    /// standard deviation of its noise, 0 to 0.1; default 0.01. It is booked: never so far that it
+    /// adds more than 1 % to what a record can move.
+    #[serde(default = "default_slack")]
+    pub slack: f64,
     /// Noise η_i in every peer's objective, drawn once; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective_noise: Option<ObjectiveNoise>,
@@ -71,6 +76,13 @@ pub struct AdmmConfig {
 fn default_tolerance() -> f64 {
     1e-10
 }
+
+fn default_slack() -> f64 {
+    0.01
+}
+
+/// The most that solving less exactly may add to what a record can move, as a share of it.
+const SLACK_LIMIT: f64 = 0.01;
 
 /// Normal noise on sent models, whose variance decays from round to round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -113,6 +125,9 @@ impl AdmmConfig {
                 format!("expected a gradient norm from 1e-14 to 1, found {}", self.tolerance);
             problem("tolerance", message);
         }
+        if !(0.0..=0.1).contains(&self.slack) {
+            problem("slack", format!("expected a share from 0 to 0.1, found {}", self.slack));
+        }
         if let Some(noise) = &self.objective_noise {
             for (field, message) in noise.check() {
                 problem(&format!("objective_noise.{field}"), message);
@@ -146,6 +161,8 @@ pub struct AdmmParameters {
     pub rounds: Round,
     /// Gradient norm of a solved argmin.
     pub tolerance: f64,
+    /// How far from its minimiser a noisy model may be left besides, as a share of its noise.
+    pub slack: f64,
     /// The law of η and where its draws come from.
     pub objective_noise: Option<(ObjectiveNoise, Draws)>,
     /// The law of θ and where its draws come from.
@@ -170,6 +187,7 @@ impl AdmmParameters {
             penalty,
             rounds,
             tolerance: default_tolerance(),
+            slack: 0.0,
             objective_noise: None,
             primal_noise: None,
             reach: f64::INFINITY,
@@ -184,19 +202,17 @@ impl AdmmParameters {
         self.ridge + 2.0 * self.penalty * degree as f64
     }
 
-    /// How far the model of a peer with m samples and so many neighbours moves when a record, or a
-    /// label alone, is replaced. `coefficient` is the largest k of its labels.
-    fn sensitivity(&self, m: usize, degree: usize, coefficient: f64) -> Sensitivity {
-        let Some(slope) = self.loss.greatest_slope(coefficient) else {
-            return Sensitivity { label: f64::INFINITY, record: f64::INFINITY };
-        };
-        if m == 0 {
-            return Sensitivity { label: 0.0, record: 0.0 };
+    /// How far ∇F_i moves when a record, or a label alone, of a peer with m samples is replaced.
+    /// `coefficient` is the largest k of its labels.
+    fn gradient_moves(&self, m: usize, coefficient: f64) -> Sensitivity {
+        match self.loss.greatest_slope(coefficient) {
+            _ if m == 0 => Sensitivity { label: 0.0, record: 0.0 },
+            None => Sensitivity { label: f64::INFINITY, record: f64::INFINITY },
+            Some(slope) => {
+                let each = self.reach / m as f64;
+                Sensitivity { label: coefficient * each, record: 2.0 * slope * each }
+            }
         }
-        let moves = |slopes: f64| {
-            (slopes * self.reach / m as f64 + 2.0 * self.tolerance) / self.quadratic(degree)
-        };
-        Sensitivity { label: moves(coefficient), record: moves(2.0 * slope) }
     }
 }
 
@@ -225,7 +241,8 @@ impl Wire for Exchange {
 pub struct AdmmPeer {
     data: LocalData,
     parameters: Arc<AdmmParameters>,
-    sensitivity: Sensitivity,
+    /// How far ∇F_i moves when a label or a record is replaced.
+    moves: Sensitivity,
     round: Round,
     retired: bool,
     /// w_i.
@@ -263,7 +280,7 @@ impl AdmmPeer {
             eta.iter_mut().for_each(|eta| *eta /= parameters.peers as f64);
         }
         Self {
-            sensitivity: parameters.sensitivity(data.rows(), neighbours.len(), coefficient),
+            moves: parameters.gradient_moves(data.rows(), coefficient),
             round: Round(1),
             retired: false,
             w: vec![0.0; d],
@@ -296,20 +313,44 @@ impl AdmmPeer {
         Round(0).size() + 4 + 8 * d
     }
 
-    /// The mechanism that this round's model leaves by, if there is one.
-    fn mechanism(&self, me: PeerId) -> Option<Mechanism> {
-        let (noise, _) = self.parameters.primal_noise.as_ref()?;
-        let deviation = noise.deviation(me, self.round);
-        (deviation > 0.0).then_some(Mechanism::Gaussian { deviation })
+    /// The standard deviation of this round's noise; 0 without any.
+    fn deviation(&self, me: PeerId) -> f64 {
+        let noise = self.parameters.primal_noise.as_ref();
+        noise.map_or(0.0, |(noise, _)| noise.deviation(me, self.round))
+    }
+
+    /// g: to which gradient norm this round's argmin is solved.
+    fn tolerance(&self, deviation: f64) -> f64 {
+        let AdmmParameters { tolerance, slack, .. } = *self.parameters;
+        let below_noise = slack * self.quadratic() * deviation;
+        tolerance.max(below_noise.min(0.5 * SLACK_LIMIT * self.moves.record))
+    }
+
+    /// q.
+    fn quadratic(&self) -> f64 {
+        self.parameters.quadratic(self.inbox.neighbours())
+    }
+
+    /// How far this round's model moves when a label or a record is replaced.
+    fn sensitivity(&self, tolerance: f64) -> Sensitivity {
+        let moves = |gradient: f64| match gradient {
+            // Without samples nothing depends on any.
+            0.0 => 0.0,
+            _ => (gradient + 2.0 * tolerance) / self.quadratic(),
+        };
+        Sensitivity { label: moves(self.moves.label), record: moves(self.moves.record) }
     }
 
     /// Whether the budget bears one more release.
     fn affords(&self, context: &Context<'_, Exchange>) -> bool {
         self.parameters.budget.is_none_or(|budget| {
+            let deviation = self.deviation(context.me());
+            let sensitivity = self.sensitivity(self.tolerance(deviation));
             let mut spent = context.account().exposure().record;
-            spent.add(&match self.mechanism(context.me()) {
-                Some(mechanism) => mechanism.cost(self.sensitivity.record),
-                None => Spent::unbounded(),
+            spent.add(&if deviation > 0.0 {
+                Mechanism::Gaussian { deviation }.cost(sensitivity.record)
+            } else {
+                Spent::unbounded()
             });
             budget.allows(&spent)
         })
@@ -321,7 +362,10 @@ impl AdmmPeer {
             self.retired = true;
             return;
         }
-        let AdmmParameters { loss, penalty: beta, tolerance, .. } = *self.parameters;
+        let AdmmParameters { loss, penalty: beta, .. } = *self.parameters;
+        let me = context.me();
+        let deviation = self.deviation(me);
+        let tolerance = self.tolerance(deviation);
 
         // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
         let mut outgoing = self.outbox.take(self.round);
@@ -335,7 +379,7 @@ impl AdmmPeer {
         let samples = Samples::new(self.data.x(), self.data.y());
         let problem = Subproblem {
             objective: Objective::mean(samples, loss),
-            quadratic: self.parameters.quadratic(self.inbox.neighbours()),
+            quadratic: self.quadratic(),
             linear: b,
         };
         let solved = self.solver.solve(&problem, &mut self.w, tolerance, context.workspace());
@@ -349,11 +393,11 @@ impl AdmmPeer {
         }
 
         b.copy_from_slice(&self.w);
-        let me = context.me();
-        let model = match (self.mechanism(me), &self.parameters.primal_noise) {
-            (Some(mechanism), Some((_, draws))) => {
+        let model = match &self.parameters.primal_noise {
+            Some((_, draws)) if deviation > 0.0 => {
                 let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
-                noisy(outgoing, mechanism, self.sensitivity, Relation::ReplaceOne, draw)
+                let mechanism = Mechanism::Gaussian { deviation };
+                noisy(outgoing, mechanism, self.sensitivity(tolerance), Relation::ReplaceOne, draw)
             }
             _ => in_the_clear(outgoing, self.parameters.unprotected),
         };

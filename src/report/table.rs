@@ -165,7 +165,9 @@ impl Table {
             .collect();
         // Only text that may be broken into lines needs a width of its own.
         let long: Vec<bool> = (0..self.columns.len())
-            .map(|c| self.rows.iter().any(|row| width(&row[c].show(Medium::Typeset)) > BROKEN_WIDTH))
+            .map(|c| {
+                self.rows.iter().any(|row| width(&row[c].show(Medium::Typeset)) > BROKEN_WIDTH)
+            })
             .collect();
         let body = self.rows.iter().map(|row| {
             let cells = row.iter().zip(&self.columns).zip(&tails).enumerate();

@@ -293,17 +293,20 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let auto_or = |low, high| {
         prop_oneof![Just(Automatic::Auto), number(low, high).prop_map(Automatic::Value)]
     };
+    let solving = (number(1e-14, 1.0), number(0.0, 0.1));
     let protocol = prop_oneof![
-        (auto_or(1e-12, 1e12), 1_u32.., number(1e-14, 1.0), objective_noise(), primal_noise())
-            .prop_map(|(penalty, rounds, tolerance, objective_noise, primal_noise)| {
+        (auto_or(1e-12, 1e12), 1_u32.., solving, objective_noise(), primal_noise()).prop_map(
+            |(penalty, rounds, (tolerance, slack), objective_noise, primal_noise)| {
                 ProtocolConfig::Admm(AdmmConfig {
                     penalty,
                     rounds,
                     tolerance,
+                    slack,
                     objective_noise,
                     primal_noise,
                 })
-            }),
+            }
+        ),
         (number(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
             ProtocolConfig::GradientDescent(GradientDescentConfig { step, rounds })
         }),
