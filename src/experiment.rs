@@ -5,6 +5,7 @@ mod directory;
 mod fingerprint;
 mod observed;
 mod outline;
+mod promised;
 mod repeat;
 mod run;
 mod statement;

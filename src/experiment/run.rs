@@ -9,8 +9,9 @@ use super::assembly::{Assembly, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
+use super::promised::promised;
 use super::repeat::{RepeatResult, StopReason};
-use super::statement::{Claim, Statement, statement};
+use super::statement::{Claim, Statement};
 use crate::data::DataError;
 use crate::learn::CentralError;
 use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
@@ -105,7 +106,7 @@ pub struct RunResult {
     pub repeats: Vec<RepeatResult>,
     /// See [`fingerprint`].
     pub fingerprint: String,
-    /// What the scenario promised: see [`statement`].
+    /// What the scenario promised: see [`statement`](super::statement()).
     pub statement: Statement,
     /// What the ledger says, of the same observers.
     pub observed: Vec<Claim>,
@@ -229,11 +230,9 @@ pub fn execute(
         let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
         metrics = assembly.metrics;
     }
-    let (samples, dimension) =
-        repeats.first().map_or((&[][..], 0), |repeat| (&repeat.samples[..], repeat.dimension));
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats),
-        statement: statement(checked.scenario(), &scenario, checked.topology(), samples, dimension),
+        statement: promised(checked, &scenario, &repeats)?,
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario,

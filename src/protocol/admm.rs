@@ -187,12 +187,12 @@ impl AdmmParameters {
     /// How far the model of a peer with m samples and so many neighbours moves when a record, or a
     /// label alone, is replaced. `coefficient` is the largest k of its labels.
     fn sensitivity(&self, m: usize, degree: usize, coefficient: f64) -> Sensitivity {
-        let Some(slope) = self.loss.greatest_slope(coefficient) else {
-            return Sensitivity { label: f64::INFINITY, record: f64::INFINITY };
-        };
         if m == 0 {
             return Sensitivity { label: 0.0, record: 0.0 };
         }
+        let Some(slope) = self.loss.greatest_slope(coefficient) else {
+            return Sensitivity { label: f64::INFINITY, record: f64::INFINITY };
+        };
         let moves = |slopes: f64| {
             (slopes * self.reach / m as f64 + 2.0 * self.tolerance) / self.quadratic(degree)
         };
@@ -309,6 +309,7 @@ impl AdmmPeer {
             let mut spent = context.account().exposure().record;
             spent.add(&match self.mechanism(context.me()) {
                 Some(mechanism) => mechanism.cost(self.sensitivity.record),
+                None if self.data.rows() == 0 => Spent::default(),
                 None => Spent::unbounded(),
             });
             budget.allows(&spent)
@@ -355,6 +356,8 @@ impl AdmmPeer {
                 let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
                 noisy(outgoing, mechanism, self.sensitivity, Relation::ReplaceOne, draw)
             }
+            // Made of what others have released: there is no record here to tell about.
+            _ if self.data.rows() == 0 => public(outgoing),
             _ => in_the_clear(outgoing, self.parameters.unprotected),
         };
         self.outbox.put(self.round, Arc::clone(model.value()));
