@@ -275,7 +275,7 @@ proptest! {
 /// and correlations within five standard errors.
 #[test]
 fn what_is_added_to_sent_models_is_normal_and_independent_between_peers_rounds_and_coordinates() {
-    let (n, d, rounds, decay): (usize, usize, u32, f64) = (6, 5, 300, 0.98);
+    let (n, d, rounds, decay): (usize, usize, u32, f64) = (6, 8, 200, 0.85);
     let deviations = [0.5, 1.0, 2.0, 0.25, 3.0, 0.7];
     let noise = PrimalNoise { deviation: PerPeer::Each(deviations.to_vec()), decay };
     let parameters = noisy_parameters(n, 0.3, rounds, None, Some(noise));
