@@ -6,6 +6,7 @@ mod fingerprint;
 mod observed;
 mod outline;
 mod prediction;
+mod promised;
 mod repeat;
 mod run;
 mod statement;

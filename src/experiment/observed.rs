@@ -51,7 +51,11 @@ impl RepeatResult {
 /// The ledger over several repeats: for each observer and piece, the greatest loss.
 pub(super) fn over_repeats(repeats: &[RepeatResult], delta: Delta) -> Vec<Claim> {
     let all = repeats.iter().map(|repeat| repeat.observed(delta));
-    let worse = |a: Claim, b: Claim| if b.epsilon > a.epsilon { b } else { a };
-    all.reduce(|worst, next| worst.into_iter().zip(next).map(|(a, b)| worse(a, b)).collect())
-        .unwrap_or_default()
+    all.reduce(worst).unwrap_or_default()
+}
+
+/// For each observer and piece, the greater loss of two lists in the same order.
+pub(super) fn worst(a: Vec<Claim>, b: Vec<Claim>) -> Vec<Claim> {
+    let worse = |(a, b): (Claim, Claim)| if b.epsilon > a.epsilon { b } else { a };
+    a.into_iter().zip(b).map(worse).collect()
 }

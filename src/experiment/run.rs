@@ -10,8 +10,9 @@ use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
+use super::promised::promised;
 use super::repeat::{RepeatResult, StopReason};
-use super::statement::{Claim, Statement, statement};
+use super::statement::{Claim, Statement};
 use crate::data::DataError;
 use crate::learn::CentralError;
 use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
@@ -109,7 +110,7 @@ pub struct RunResult {
     pub repeats: Vec<RepeatResult>,
     /// See [`fingerprint`].
     pub fingerprint: String,
-    /// What the scenario promised: see [`statement`].
+    /// What the scenario promised: see [`statement`](super::statement()).
     pub statement: Statement,
     /// What the ledger says, of the same observers.
     pub observed: Vec<Claim>,
@@ -240,11 +241,9 @@ pub fn execute(
         theory = affordable(&scenario, &assembly)?;
         metrics = assembly.metrics;
     }
-    let (samples, dimension) =
-        repeats.first().map_or((&[][..], 0), |repeat| (&repeat.samples[..], repeat.dimension));
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats),
-        statement: statement(checked.scenario(), &scenario, checked.topology(), samples, dimension),
+        statement: promised(checked, &scenario, &repeats)?,
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario,
@@ -270,8 +269,14 @@ fn affordable(
     predict(scenario, assembly)
 }
 
-/// Errors below this are left out of the fit of the rate: solver tolerance and rounding rule there.
-const RATE_FLOOR: f64 = 1e-7;
+/// Errors below this are left out of the fit of a protocol's rate: rounding rules there, and for ADMM
+/// the argmins' tolerance, which the curvature may make a thousand times as much in the models.
+fn rate_floor(protocol: &ProtocolConfig) -> f64 {
+    match protocol {
+        ProtocolConfig::Admm(admm) => (1e3 * admm.tolerance).max(1e-11),
+        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => 1e-7,
+    }
+}
 
 /// Makes the peers of the scenario's protocol and runs them: the one place where the protocol is a
 /// question. Below it everything is compiled for the one at hand.
@@ -419,7 +424,7 @@ fn run_repeat(
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
         let errors = rows.iter().map(|row| (row.round.0, row.values[column]));
-        fitted_rate(errors, RATE_FLOOR)
+        fitted_rate(errors, rate_floor(&scenario.protocol))
     });
     Ok(RepeatResult {
         repeat,

@@ -61,7 +61,7 @@ pub fn statement(
     samples: &[u32],
     dimension: usize,
 ) -> Statement {
-    let users = Users::of(scenario, topology);
+    let users = Users::of(scenario, topology, samples);
     let peers = Peers { topology, samples, dimension };
     let sent = Sent::of(scenario, peers, &users);
     let mut claims = Vec::new();
@@ -100,10 +100,12 @@ struct Users<'a> {
 }
 
 impl<'a> Users<'a> {
-    fn of(scenario: &'a Scenario, topology: &Topology) -> Self {
+    fn of(scenario: &'a Scenario, topology: &Topology, samples: &[u32]) -> Self {
         let labels = scenario.privacy.labels.as_ref();
+        // The level of a peer that nobody hands a label to is nobody's.
+        let holders = || topology.ids().zip(samples).filter(|(_, m)| **m > 0);
         let greatest = labels.map_or(f64::INFINITY, |labels| {
-            topology.ids().map(|peer| labels.epsilon.range(peer).1.0).fold(0.0, f64::max)
+            holders().map(|(peer, _)| labels.epsilon.range(peer).1.0).fold(0.0, f64::max)
         });
         Self { labels, greatest: Epsilon(greatest) }
     }

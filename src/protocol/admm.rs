@@ -349,6 +349,8 @@ impl AdmmPeer {
             let mut spent = context.account().exposure().record;
             spent.add(&if deviation > 0.0 {
                 Mechanism::Gaussian { deviation }.cost(sensitivity.record)
+            } else if self.data.rows() == 0 {
+                Spent::default()
             } else {
                 Spent::unbounded()
             });
@@ -399,6 +401,8 @@ impl AdmmPeer {
                 let mechanism = Mechanism::Gaussian { deviation };
                 noisy(outgoing, mechanism, self.sensitivity(tolerance), Relation::ReplaceOne, draw)
             }
+            // Made of what others have released: there is no record here to tell about.
+            _ if self.data.rows() == 0 => public(outgoing),
             _ => in_the_clear(outgoing, self.parameters.unprotected),
         };
         self.outbox.put(self.round, Arc::clone(model.value()));

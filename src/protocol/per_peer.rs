@@ -22,7 +22,7 @@ impl PerPeer {
     /// The number of a peer.
     ///
     /// # Panics
-    /// If the list is too short, which [`check`](Self::check) finds.
+    /// If the list is too short, which `check` finds.
     pub fn of(&self, peer: PeerId) -> f64 {
         match self {
             Self::Same(value) => *value,

@@ -202,6 +202,127 @@ fn parts_that_do_not_fit_together() {
 }
 
 #[test]
+fn privacy_that_cannot_be_stated() {
+    for delta in ["0", "1", "-0.5", "2"] {
+        refused_with(
+            "seed: 1",
+            &format!("seed: 1\nprivacy: {{delta: {delta}}}"),
+            &[
+                "small.yaml:3:18: privacy.delta: expected a probability above 0, below 1, found",
+                &format!("found {delta}\n"),
+            ],
+        );
+    }
+    refused_with(
+        "model: {loss: logistic",
+        "privacy: {labels: {epsilon: 1}}\nmodel: {loss: squared",
+        &["small.yaml:5:", "privacy.labels: targets are no classes to be randomised"],
+    );
+    refused_with(
+        "seed: 1",
+        "seed: 1\nprivacy: {labels: {epsilon: {per-peer: [1, 2]}}}",
+        &["small.yaml:3:", "number of levels: found 2, expected 5, one for each peer"],
+    );
+    // How many rows a source has is known when it is read.
+    let levels = "privacy.labels={epsilon: {per-user: [1, 2, 3]}}";
+    refused(
+        &Workbench::new(),
+        &[SCENARIO, "--set", levels],
+        3,
+        &["privacy.labels.epsilon.per-user: number of levels: found 3, expected 57, one for each"],
+    );
+}
+
+#[test]
+fn noise_that_cannot_be_drawn() {
+    refused_with(
+        "rounds: 5",
+        "rounds: 5, objective_noise: {shpere: {radius: 1}}",
+        &[
+            "small.yaml:6:62: protocol.admm.objective_noise.shpere: unknown choice `shpere`",
+            "expected one of: sphere, ball, exponential, gaussian",
+            "did you mean `sphere`?",
+        ],
+    );
+    for (law, words) in [
+        ("sphere: {radius: -1}", "sphere.radius: expected a finite radius from 0, found -1"),
+        ("ball: {radius: .inf}", "ball.radius: expected a finite radius from 0, found inf"),
+        ("exponential: {rate: 0}", "exponential.rate: expected a finite rate of more than 0"),
+        ("gaussian: {deviation: 0}", "gaussian.deviation: expected a finite deviation of more"),
+    ] {
+        let place = "small.yaml:6:";
+        let words = format!("protocol.admm.objective_noise.{words}");
+        let noise = format!("rounds: 5, objective_noise: {{{law}}}");
+        refused_with("rounds: 5", &noise, &[place, &words]);
+    }
+    for (noise, place, words) in [
+        ("deviation: -1", "6:70: ", "deviation: expected a number from 0 to 1000000, found -1"),
+        ("deviation: [1, 2]", "6:", "deviation: expected 5 numbers, one for each peer, found 2"),
+        (
+            "deviation: [1, 1, -2, 1, 1]",
+            "6:77: ",
+            "deviation.2: expected a number from 0 to 1000000, found -2",
+        ),
+        ("deviation: 1, decay: 0", "6:80: ", "decay: expected a factor above 0, at most 1"),
+        ("deviation: 1, decay: 1.5", "6:80: ", "decay: expected a factor above 0, at most 1"),
+        ("deviation: 1, decay: .nan", "6:80: ", "decay: expected a factor above 0, at most 1"),
+    ] {
+        let place = format!("small.yaml:{place}");
+        let words = format!("protocol.admm.primal_noise.{words}");
+        let noise = format!("rounds: 5, primal_noise: {{{noise}}}");
+        refused_with("rounds: 5", &noise, &[&place, &words]);
+    }
+}
+
+#[test]
+fn budgets_that_nothing_can_keep() {
+    let noise = "rounds: 5, primal_noise: {deviation: 1}";
+    let stop = "}}\nmeasure: {stop: {epsilon: 1}}";
+    let place = "small.yaml:7:27: measure.stop.epsilon: ";
+    refused_with(
+        "rounds: 5}}",
+        &format!("rounds: 5{stop}"),
+        &[place, "models are sent in the clear", "expected `protocol.admm.primal_noise`"],
+    );
+    refused_with(
+        "rounds: 5}}",
+        &format!("{noise}{stop}"),
+        &[place, "nothing bounds what a record does to a model", "expected `loss: logistic` and"],
+    );
+    refused_with(
+        "rounds: 5}}",
+        &format!("{noise}}}}}\nmeasure: {{every: 2, stop: {{epsilon: 1}}}}"),
+        &["small.yaml:7:18: measure.every: expected 1: a run that a budget ends is measured in"],
+    );
+    refused_with(
+        "rounds: 5}}",
+        "rounds: 5}}\nmeasure: {stop: {epsilon: 0}}",
+        &[place, "expected a number above 0, found 0"],
+    );
+    // Whether the first release is within it is known when the data is there.
+    let arguments = [
+        SCENARIO,
+        "--set",
+        "data.preprocess=[unit-sphere]",
+        "--set",
+        "protocol.admm.primal_noise={deviation: 1}",
+        "--set",
+        "measure.stop={epsilon: 0.0001}",
+    ];
+    let words = ["measure.stop.epsilon: 0.0001 at δ = ", "does not bear the first release"];
+    refused(&Workbench::new(), &arguments, 3, &words);
+}
+
+#[test]
+fn an_average_that_nobody_keeps() {
+    refused_with(
+        "{admm: {penalty: 0.3, rounds: 5}}",
+        "{gradient-descent: {step: 0.1, rounds: 5}}\nmeasure: {what: [average]}",
+        &["small.yaml:7:", "measure.what: expected no `average`: only ADMM's peers keep one"],
+    );
+}
+
+#[test]
 fn an_engine_that_cannot_take_the_peers_is_refused_before_anything_is_read() {
     let bench = Workbench::new();
     // The data file does not exist: were it looked for, the code would be 4.

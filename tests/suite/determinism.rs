@@ -50,6 +50,25 @@ const TRACKING_AMONG_STRAGGLERS: Case = &[
     "protocol={gradient-tracking: {rounds: 30}}",
     "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
 ];
+const EVERY_NOISE: Case = &[
+    "topology={erdos-renyi: {peers: 9, links: 14, resample: true}}",
+    "data={source: twonorm, samples: {per-peer: 8}, test_share: 0.3, \
+     preprocess: [clip: {norm: 4}], partition: {dirichlet-sizes: {alpha: 2}}}",
+    "privacy={delta: 1.0e-6, labels: {epsilon: {drawn: {uniform: {low: 0.3, high: 2}}}}}",
+    "protocol.admm.objective_noise={exponential: {rate: 3}}",
+    "protocol.admm.primal_noise={deviation: [1, 2, 0.5, 1, 2, 0.5, 1, 2, 0.5], decay: 0.9}",
+    "protocol.admm.rounds=30",
+    "network.links.loss={probability: 0.1, timeout: 0.02}",
+    "measure.what=[consensus, optimum, risk, train, test, privacy, average]",
+];
+const NOISE_UNTIL_THE_BUDGET_IS_SPENT: Case = &[
+    "topology={star: {peers: 6}}",
+    "data.preprocess=[unit-sphere]",
+    "protocol.admm.primal_noise={deviation: [3, 1, 0.5, 2, 1, 4], decay: 0.95}",
+    "protocol.admm.rounds=200",
+    "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
+    "measure.stop={epsilon: 4}",
+];
 
 fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
     let repeat = "repeat=2";
@@ -117,4 +136,14 @@ fn gradient_descent_over_lossy_links() {
 #[test]
 fn gradient_tracking_among_stragglers() {
     is_one_result(TRACKING_AMONG_STRAGGLERS, true);
+}
+
+#[test]
+fn labels_objectives_and_messages_with_noise() {
+    is_one_result(EVERY_NOISE, true);
+}
+
+#[test]
+fn noise_until_the_budget_is_spent() {
+    is_one_result(NOISE_UNTIL_THE_BUDGET_IS_SPENT, true);
 }

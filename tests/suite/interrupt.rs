@@ -22,13 +22,38 @@ model: {loss: logistic, regularisation: 1}
 protocol: {admm: {rounds: 250}}
 network: {links: {loss: {probability: 0.05}}}
 ";
+/// The same with every noise: what was kept of a repeat's ledger has to come back as it was.
+const PRIVATE: &str = "\
+name: private
+seed: 7
+repeat: 6
+topology: {erdos-renyi: {peers: 100, links: 250, resample: true}}
+data:
+  source: {linear-logistic: {dimension: 8, norm: 3}}
+  samples: {per-peer: 20}
+  test_share: 0.2
+  preprocess: [clip: {norm: 1}]
+model: {loss: logistic, regularisation: 1}
+privacy: {labels: {epsilon: {drawn: {uniform: {low: 0.3, high: 2}}}}}
+protocol:
+  admm:
+    rounds: 200
+    penalty: 0.3
+    objective_noise: {ball: {radius: 1}}
+    primal_noise: {deviation: 0.7, decay: 0.95}
+measure: {what: [consensus, optimum, risk, train, test, privacy, average]}
+";
 /// Written when the first repeat is complete.
 const FIRST_REPEAT: &str = "repeat-0.json";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts the run and waits until it has written a certain file.
 fn start(bench: &Workbench, sign: &str) -> Child {
-    bench.write("long.yaml", LONG);
+    start_with(bench, LONG, sign)
+}
+
+fn start_with(bench: &Workbench, scenario: &str, sign: &str) -> Child {
+    bench.write("long.yaml", scenario);
     let mut run = Command::new(env!("CARGO_BIN_EXE_hushmesh"))
         .args(["run", "long.yaml", "--out", "out"])
         .current_dir(bench.path(""))
@@ -124,4 +149,12 @@ fn a_damaged_repeat_is_named() {
     assert!(said.stderr.contains("repeat-0.json: missing field"), "{said:?}");
     assert!(said.stderr.contains("delete it and resume again"), "{said:?}");
     assert!(bench.path("out.unfinished/asked.yaml").exists());
+}
+
+#[test]
+fn a_private_run_resumes_with_its_ledger() {
+    let bench = Workbench::new();
+    assert_eq!(end(start_with(&bench, PRIVATE, FIRST_REPEAT), "-INT"), Some(130));
+    assert_eq!(bench.summary("out.unfinished")["stop_reason"], "interrupted");
+    resumes_as_if_nothing_had_happened(&bench, "out");
 }

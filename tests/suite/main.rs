@@ -10,6 +10,7 @@ mod golden;
 mod interrupt;
 mod labels;
 mod output;
+mod private;
 mod quickstart;
 mod real_data;
 mod round_trip;

@@ -1,6 +1,17 @@
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+
 use super::super::three_peers::{ENGINES, rows_and_moments};
 use super::*;
-use crate::data::Partition;
+use crate::data::{self, DataConfig, LinearLogistic, Partition, Source};
+use crate::network::{Ending, Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
+use crate::privacy::{Deviation, Exposure, Radius, Rate};
+use crate::random::{Purpose, Streams};
+use crate::topology::{Density, Topology, complete, erdos_renyi, path, ring, star};
+use crate::units::Seed;
 
 #[test]
 fn every_round_is_the_recursion_written_in_scalars() {
@@ -37,7 +48,7 @@ fn every_round_is_the_recursion_written_in_scalars() {
             assert_eq!(row.messages, 4 * u64::from(row.round.0), "two per link and round");
             assert_eq!(row.bytes, row.messages * AdmmPeer::message_bytes(1) as u64);
             let clear: u64 = row.exposures.iter().map(|peer| peer.clear).sum();
-            assert_eq!(clear, 3 * u64::from(row.round.0), "one per peer and round");
+            assert_eq!(clear, 2 * u64::from(row.round.0), "one per peer with samples and round");
         }
     }
 }
@@ -50,4 +61,293 @@ fn a_message_survives_the_wire() {
     assert_eq!(bytes.len(), message.size());
     assert_eq!(bytes.len(), AdmmPeer::message_bytes(3));
     assert_eq!(Exchange::decode(&mut bytes.as_slice()), Ok(message));
+}
+
+/// What a peer held after a call: w of the round that it is in, w~ as sent, and γ of the one before.
+struct Trace {
+    peer: PeerId,
+    round: Round,
+    w: Vec<f64>,
+    sent: Vec<f64>,
+    gamma: Vec<f64>,
+}
+
+type Traces = Arc<Mutex<Vec<Trace>>>;
+
+/// A peer that does what it does, and writes down what it holds whenever it has gone on.
+struct Watched {
+    peer: AdmmPeer,
+    traces: Traces,
+    seen: Round,
+}
+
+impl Watched {
+    fn write_down(&mut self, me: PeerId) {
+        let round = self.peer.round;
+        if round == self.seen {
+            return;
+        }
+        assert_eq!(round, self.seen.next(), "one call ends one round at most");
+        self.seen = round;
+        // Behind the last round nothing is sent.
+        let sent = if self.peer.done() { &[][..] } else { self.peer.outbox.content(round) };
+        self.traces.lock().unwrap().push(Trace {
+            peer: me,
+            round,
+            w: self.peer.w.clone(),
+            sent: sent.to_vec(),
+            gamma: self.peer.gamma.clone(),
+        });
+    }
+}
+
+impl Peer for Watched {
+    type Message = Exchange;
+
+    fn start(&mut self, context: &mut Context<'_, Exchange>) {
+        self.peer.start(context);
+        self.write_down(context.me());
+    }
+
+    fn receive(
+        &mut self,
+        from: PeerId,
+        message: Released<Exchange>,
+        context: &mut Context<'_, Exchange>,
+    ) {
+        self.peer.receive(from, message, context);
+        self.write_down(context.me());
+    }
+
+    fn timer(&mut self, context: &mut Context<'_, Exchange>) {
+        self.peer.timer(context);
+        self.write_down(context.me());
+    }
+
+    fn waiting_for(&self) -> Vec<PeerId> {
+        self.peer.waiting_for()
+    }
+
+    fn retired(&self) -> bool {
+        self.peer.retired()
+    }
+}
+
+struct Nothing;
+
+impl Probe for Nothing {
+    type Local = ();
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
+}
+
+/// Runs watched peers on logistic data of this dimension; what they held, by (round, peer).
+fn watched(
+    engine: Engine,
+    topology: &Topology,
+    dimension: usize,
+    partition: Partition,
+    parameters: &Arc<AdmmParameters>,
+) -> Vec<Trace> {
+    let source = Source::LinearLogistic(LinearLogistic { dimension, norm: 3.0 });
+    let config = DataConfig {
+        samples: Some(data::Samples::PerPeer(5)),
+        partition,
+        ..DataConfig::from(source)
+    };
+    let streams = Streams::new(Seed(11), 0);
+    let data = data::prepare(&config, topology.peers(), false, &streams, Path::new("")).unwrap();
+    let traces = Traces::default();
+    let peer = |id| Watched {
+        peer: AdmmPeer::new(
+            id,
+            LocalData::new(Arc::clone(&data.train), id),
+            topology.neighbours(id),
+            1.0,
+            Arc::clone(parameters),
+        ),
+        traces: Arc::clone(&traces),
+        seen: Round(0),
+    };
+    let peers: Vec<Watched> = topology.ids().map(peer).collect();
+    let links = Links::new(&NetworkConfig::default(), topology, &streams);
+    let schedule = Schedule { every: 1, last: parameters.rounds };
+    let idle = AtomicBool::new(false);
+    let observation = (&Nothing, schedule);
+    let ending = run(engine, topology, &links, peers, observation, &idle, &mut |_| Flow::Continue);
+    assert_eq!(ending.unwrap(), Ending::Finished);
+    let mut traces = std::mem::take(&mut *traces.lock().unwrap());
+    traces.sort_by_key(|trace| (trace.round, trace.peer));
+    assert_eq!(traces.len(), topology.peers() * (parameters.rounds.0 as usize + 1));
+    traces
+}
+
+fn noisy_parameters(
+    n: usize,
+    beta: f64,
+    rounds: u32,
+    objective: Option<ObjectiveNoise>,
+    primal: Option<PrimalNoise>,
+) -> Arc<AdmmParameters> {
+    let streams = Streams::new(Seed(23), 0);
+    let from = |purpose| Draws::Streams(streams.family(purpose, 0));
+    Arc::new(AdmmParameters {
+        objective_noise: objective.map(|law| (law, from(Purpose::ObjectiveNoise))),
+        primal_noise: primal.map(|law| (law, from(Purpose::PrimalNoise))),
+        reach: 1.0,
+        ..AdmmParameters::plain(Loss::Logistic, n, 0.2, beta, Round(rounds))
+    })
+}
+
+fn graph() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        (2_usize..9).prop_map(|n| path(n).unwrap()),
+        (3_usize..9).prop_map(|n| ring(n).unwrap()),
+        (2_usize..9).prop_map(|n| star(n).unwrap()),
+        (2_usize..7).prop_map(|n| complete(n).unwrap()),
+        (4_usize..9, 0_u64..1000).prop_map(|(n, seed)| {
+            erdos_renyi(n, Density::Probability(0.6), &Streams::new(Seed(seed), 0)).unwrap()
+        }),
+    ]
+}
+
+fn objective_noise() -> impl Strategy<Value = Option<ObjectiveNoise>> {
+    let law = prop_oneof![
+        (0.0..9.0).prop_map(|radius| ObjectiveNoise::Sphere(Radius { radius })),
+        (0.0..9.0).prop_map(|radius| ObjectiveNoise::Ball(Radius { radius })),
+        (0.1..9.0).prop_map(|rate| ObjectiveNoise::Exponential(Rate { rate })),
+        (0.1..9.0).prop_map(|deviation| ObjectiveNoise::Gaussian(Deviation { deviation })),
+    ];
+    prop::option::of(law)
+}
+
+fn primal_noise() -> impl Strategy<Value = PrimalNoise> {
+    let each = || prop::collection::vec(0.01..4.0, 9);
+    let deviation =
+        prop_oneof![(0.01..4.0).prop_map(PerPeer::Same), each().prop_map(PerPeer::Each)];
+    (deviation, 0.5..=1.0).prop_map(|(deviation, decay)| PrimalNoise { deviation, decay })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 40, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn multipliers_sum_to_zero_in_every_round_whatever_the_noise(
+        topology in graph(),
+        dimension in 1_usize..6,
+        beta in 0.01..3.0,
+        rounds in 1_u32..25,
+        objective in objective_noise(),
+        primal in prop::option::of(primal_noise()),
+        empty in any::<bool>(),
+    ) {
+        let n = topology.peers();
+        let parameters = noisy_parameters(n, beta, rounds, objective, primal.clone());
+        let partition = if empty {
+            Partition::Ratio((0..n).map(|i| i as f64).collect())
+        } else {
+            Partition::Even
+        };
+        let mut first: Option<Vec<Vec<f64>>> = None;
+        for engine in ENGINES {
+            let traces = watched(engine, &topology, dimension, partition.clone(), &parameters);
+            for round in traces.chunks_exact(n) {
+                for k in 0..dimension {
+                    let sum: f64 = round.iter().map(|trace| trace.gamma[k]).sum();
+                    let size: f64 = round.iter().map(|trace| trace.gamma[k].abs()).sum();
+                    prop_assert!(sum.abs() <= 1e-12 * size, "{:?}: {sum} {size}", round[0].round);
+                }
+            }
+            // There is something to sum wherever there is noise.
+            let moved = traces.iter().any(|trace| trace.gamma.iter().any(|&gamma| gamma != 0.0));
+            prop_assert!(moved || primal.is_none());
+            let states = traces.into_iter().map(|trace| trace.gamma).collect();
+            match &first {
+                None => first = Some(states),
+                Some(first) => prop_assert!(*first == states, "engines differ"),
+            }
+        }
+    }
+}
+
+/// z = θ_i(t)/(V_i ρ^{(t−1)/2}), rebuilt from what real peers computed and what they sent: moments
+/// and correlations within five standard errors.
+#[test]
+fn what_is_added_to_sent_models_is_normal_and_independent_between_peers_rounds_and_coordinates() {
+    let (n, d, rounds, decay): (usize, usize, u32, f64) = (6, 8, 200, 0.85);
+    let deviations = [0.5, 1.0, 2.0, 0.25, 3.0, 0.7];
+    let noise = PrimalNoise { deviation: PerPeer::Each(deviations.to_vec()), decay };
+    let parameters = noisy_parameters(n, 0.3, rounds, None, Some(noise));
+    let topology = ring(n).unwrap();
+    let traces = watched(ENGINES[0], &topology, d, Partition::Even, &parameters);
+    let z: Vec<Vec<f64>> = traces
+        .iter()
+        .filter(|trace| !trace.sent.is_empty())
+        .map(|trace| {
+            let age = f64::from(trace.round.0 - 1);
+            let deviation = deviations[trace.peer.index()] * decay.powf(0.5 * age);
+            trace.sent.iter().zip(&trace.w).map(|(sent, w)| (sent - w) / deviation).collect()
+        })
+        .collect();
+    assert_eq!(z.len(), n * rounds as usize);
+    let all = z.concat();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let near = |values: &[f64], expected: f64, variance: f64, what: &str| {
+        let error = 5.0 * (variance / values.len() as f64).sqrt();
+        let found = mean(values);
+        assert!((found - expected).abs() < error, "{what}: {found}, not {expected} ± {error}");
+    };
+    // The variances are those of the standard normal law: of z, z², z⁴ and a product of two.
+    let power = |values: &[f64], p: i32| values.iter().map(|z| z.powi(p)).collect::<Vec<_>>();
+    near(&all, 0.0, 1.0, "mean");
+    near(&power(&all, 2), 1.0, 2.0, "variance");
+    near(&power(&all, 4), 3.0, 96.0, "fourth moment");
+    for (i, deviation) in deviations.iter().enumerate() {
+        let own: Vec<f64> = z.iter().skip(i).step_by(n).flatten().copied().collect();
+        near(&own, 0.0, 1.0, &format!("mean at V = {deviation}"));
+        near(&power(&own, 2), 1.0, 2.0, &format!("variance at V = {deviation}"));
+    }
+    let late = &all[all.len() / 2..];
+    near(&power(late, 2), 1.0, 2.0, "variance in the second half of the rounds");
+    let products = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
+        pairs.map(|(a, b)| a * b).collect::<Vec<f64>>()
+    };
+    for lag in 1..=3 {
+        // Rows are ordered by (round, peer): a step of n is a round, one of 1 the next peer.
+        let rounds = z.iter().zip(&z[lag * n..]);
+        let mut pairs = rounds.flat_map(|(a, b)| a.iter().copied().zip(b.iter().copied()));
+        near(&products(&mut pairs), 0.0, 1.0, &format!("peers' own, {lag} rounds apart"));
+        let peers = z.chunks_exact(n).flat_map(|row| row.iter().zip(&row[lag..]));
+        let mut pairs = peers.flat_map(|(a, b)| a.iter().copied().zip(b.iter().copied()));
+        near(&products(&mut pairs), 0.0, 1.0, &format!("{lag} peers apart"));
+        let mut pairs = z.iter().flat_map(|z| z.iter().copied().zip(z[lag..].iter().copied()));
+        near(&products(&mut pairs), 0.0, 1.0, &format!("{lag} coordinates apart"));
+    }
+}
+
+#[test]
+fn a_peer_without_samples_has_nothing_to_protect() {
+    // Noise at the peers with samples alone, and a middle one that has none of either.
+    let deviation = PerPeer::Each(vec![1.0, 0.0, 1.0]);
+    let noise = PrimalNoise { deviation, decay: 1.0 };
+    let streams = Streams::new(Seed(3), 0);
+    let draws = Draws::Streams(streams.family(Purpose::PrimalNoise, 0));
+    for loss in [Loss::Logistic, Loss::Squared] {
+        let parameters = Arc::new(AdmmParameters {
+            primal_noise: Some((noise.clone(), draws.clone())),
+            reach: 5.0,
+            ..AdmmParameters::plain(loss, 3, 0.2, 0.5, Round(4))
+        });
+        let partition = Partition::Ratio(vec![1.0, 0.0, 3.0]);
+        let (rows, _) = rows_and_moments(ENGINES[0], partition, Round(4), |me, data, near| {
+            AdmmPeer::new(me, data, near, 1.0, Arc::clone(&parameters))
+        });
+        for row in rows {
+            assert_eq!(row.exposures[1], Exposure::default(), "{loss:?} {:?}", row.round);
+            let spent = &row.exposures[0].record;
+            assert!(spent.mu_squared() > 0.0, "{loss:?}: the others release something");
+            assert_eq!(spent.is_unbounded(), loss == Loss::Squared);
+        }
+    }
 }
