@@ -16,6 +16,9 @@ pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
 pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use prediction::{Item, Prediction, Reading, predict};
+pub use promised::promise;
 pub use repeat::{RepeatResult, StopReason};
-pub use run::{ExperimentError, Options, Progress, Resolved, RunResult, execute, resolve, run};
+pub use run::{
+    ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
+};
 pub use statement::{Claim, Statement, notes, statement};

@@ -17,6 +17,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
         for line in notes(checked.scenario()) {
             text += &format!("privacy: {line}\n");
         }
+        text += "privacy: hushmesh privacy says who is protected against whom, and by how much\n";
         text
     };
     print(&text)?;

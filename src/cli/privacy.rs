@@ -2,23 +2,13 @@
 
 use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
-use crate::experiment::{Assembly, resolve, statement};
+use crate::experiment::{promise, resolve};
 use crate::report::privacy::statement_text;
 use crate::scenario::Checked;
 
 pub(super) fn privacy(arguments: &CheckArguments) -> Result<Code, Failure> {
     let checked = Checked::load(&arguments.scenario, &arguments.overrides)?;
-    let resolved = resolve(&checked)?;
-    // The statement needs to know how many samples each peer has, and nothing else of them.
-    let first = Assembly::new(&resolved.scenario, checked.base(), checked.topology(), 0, false)?;
-    let samples: Vec<u32> = first.seen.ids().map(|peer| first.seen.rows(peer) as u32).collect();
-    let statement = statement(
-        checked.scenario(),
-        &resolved.scenario,
-        checked.topology(),
-        &samples,
-        first.seen.dimension(),
-    );
+    let statement = promise(&checked, &resolve(&checked)?)?;
     print(&if arguments.json {
         format!("{:#}\n", serde_json::json!(statement))
     } else {

@@ -65,6 +65,11 @@ impl DataConfig {
         Streams::new(seed, if self.fixed { 0 } else { repeat })
     }
 
+    /// Whether the numbers of samples at each peer may differ from repeat to repeat.
+    pub fn sizes_vary(&self) -> bool {
+        !self.fixed && self.partition.draws_sizes()
+    }
+
     /// The statistics that preparing the data takes from private rows, in words.
     pub fn declarations(&self) -> Vec<String> {
         let statistics = self.preprocess.iter().filter_map(Step::declaration);

@@ -87,6 +87,18 @@ impl Partition {
         matches!(self, Self::LabelShards(_) | Self::DirichletLabels(_))
     }
 
+    /// Whether it is left to chance how many rows a peer gets.
+    pub(super) fn draws_sizes(&self) -> bool {
+        match self {
+            Self::Even
+            | Self::Ratio(_)
+            | Self::Blocks
+            | Self::TwoGroups(_)
+            | Self::WithRepetition(_) => false,
+            Self::DirichletSizes(_) | Self::DirichletLabels(_) | Self::LabelShards(_) => true,
+        }
+    }
+
     /// The partition, as it is written in a scenario.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -1,49 +1,78 @@
-//! What a scenario promises over all its repeats.
+//! What a scenario promises over all its repeats: where graphs or numbers of samples are drawn for
+//! each, the worst of them.
 
 use super::assembly::Assembly;
 use super::observed::worst;
 use super::repeat::RepeatResult;
-use super::run::ExperimentError;
+use super::run::{ExperimentError, Resolved};
 use super::statement::{Statement, statement};
 use crate::random::Streams;
 use crate::scenario::{Checked, Scenario};
 use crate::topology::Topology;
 
-/// The statement for these repeats of the scenario that was `asked` for, whose every `auto` is
-/// resolved in `scenario`: where graphs or numbers of samples are drawn for each, the worst of them.
+/// What a scenario promises before it is run.
+///
+/// The numbers of samples at each peer are counted from the data, which is prepared for it: for the
+/// first repeat, or for all where they may differ.
+///
+/// # Errors
+/// Graphs or data that cannot be had.
+pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, ExperimentError> {
+    let scenario = &resolved.scenario;
+    let varies = scenario.topology.resamples() || scenario.data.sizes_vary();
+    let of = |repeat| {
+        let assembly = Assembly::new(scenario, asked.base(), asked.topology(), repeat, false)?;
+        let seen = &assembly.seen;
+        let samples: Vec<u32> = seen.ids().map(|peer| seen.rows(peer) as u32).collect();
+        let asked = asked.scenario();
+        Ok(statement(asked, scenario, &assembly.topology, &samples, seen.dimension()))
+    };
+    let others = 1..if varies { scenario.repeat } else { 1 };
+    others.map(of).try_fold(of(0)?, |whole, next| next.map(|next| worse(whole, next)))
+}
+
+/// What it promised for these repeats of a run.
 ///
 /// # Errors
 /// A graph that cannot be had again.
 pub(super) fn promised(
     asked: &Checked,
-    scenario: &Scenario,
+    resolved: &Resolved,
     repeats: &[RepeatResult],
 ) -> Result<Statement, ExperimentError> {
-    let of = |topology: &Topology, samples: &[u32], dimension: usize| {
-        statement(asked.scenario(), scenario, topology, samples, dimension)
+    let scenario = &resolved.scenario;
+    let of = |topology: &Topology, repeat: &RepeatResult| {
+        statement(asked.scenario(), scenario, topology, &repeat.samples, repeat.dimension)
     };
     let Some((first, others)) = repeats.split_first() else {
         // Interrupted before anything ran.
-        let seen = Assembly::new(scenario, asked.base(), asked.topology(), 0, false)?.seen;
-        let samples: Vec<u32> = seen.ids().map(|peer| seen.rows(peer) as u32).collect();
-        return Ok(of(asked.topology(), &samples, seen.dimension()));
+        return promise(asked, resolved);
     };
-    let mut whole = of(asked.topology(), &first.samples, first.dimension);
     let resamples = scenario.topology.resamples();
-    for repeat in others.iter().filter(|repeat| resamples || repeat.samples != first.samples) {
-        let mut next = if resamples {
-            let streams = Streams::new(scenario.seed, repeat.repeat);
-            let topology = scenario.topology.build(&streams, asked.base())?;
-            of(&topology, &repeat.samples, repeat.dimension)
-        } else {
-            of(asked.topology(), &repeat.samples, repeat.dimension)
-        };
-        // The growth over the rounds is told of one repeat: the one that ends highest.
-        let end = |statement: &Statement| statement.growth.last().map(|&(_, epsilon)| epsilon);
-        if end(&next) > end(&whole) {
-            std::mem::swap(&mut whole, &mut next);
-        }
-        whole.claims = worst(whole.claims, next.claims);
+    let others = others.iter().filter(|repeat| resamples || repeat.samples != first.samples);
+    others
+        .map(|repeat| Ok(of(&graph(asked, scenario, repeat.repeat)?, repeat)))
+        .try_fold(of(asked.topology(), first), |whole, next: Result<Statement, ExperimentError>| {
+            next.map(|next| worse(whole, next))
+        })
+}
+
+/// The graph of a repeat after the first.
+fn graph(asked: &Checked, scenario: &Scenario, repeat: u32) -> Result<Topology, ExperimentError> {
+    if scenario.topology.resamples() {
+        Ok(scenario.topology.build(&Streams::new(scenario.seed, repeat), asked.base())?)
+    } else {
+        Ok(asked.topology().clone())
     }
-    Ok(whole)
+}
+
+/// Both statements in one: the worse of each claim. The growth over the rounds is told of the one
+/// that ends higher.
+fn worse(mut one: Statement, mut other: Statement) -> Statement {
+    let end = |statement: &Statement| statement.growth.last().map(|&(_, epsilon)| epsilon);
+    if end(&other) > end(&one) {
+        std::mem::swap(&mut one, &mut other);
+    }
+    one.claims = worst(one.claims, other.claims);
+    one
 }

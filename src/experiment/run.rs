@@ -200,7 +200,7 @@ pub fn execute(
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunResult, ExperimentError> {
-    let Resolved { scenario, prediction } = resolved;
+    let Resolved { ref scenario, prediction } = resolved;
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
     let mut interrupted = false;
@@ -216,12 +216,12 @@ pub fn execute(
             repeats.push(kept);
             continue;
         }
-        let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), repeat, false)?;
+        let assembly = Assembly::new(scenario, checked.base(), checked.topology(), repeat, false)?;
         if repeat == 0 {
             fresh = true;
-            theory = affordable(&scenario, &assembly)?;
+            theory = affordable(scenario, &assembly)?;
         }
-        let result = run_repeat(&scenario, &assembly, repeat, options, interrupt, progress)?;
+        let result = run_repeat(scenario, &assembly, repeat, options, interrupt, progress)?;
         metrics.clone_from(&assembly.metrics);
         interrupted = result.stop_reason == StopReason::Interrupted;
         if let Some(directory) = directory
@@ -237,16 +237,16 @@ pub fn execute(
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
         // The first repeat was kept: the shape of the figures, and theory, come from its data.
-        let assembly = Assembly::new(&scenario, checked.base(), checked.topology(), 0, false)?;
-        theory = affordable(&scenario, &assembly)?;
+        let assembly = Assembly::new(scenario, checked.base(), checked.topology(), 0, false)?;
+        theory = affordable(scenario, &assembly)?;
         metrics = assembly.metrics;
     }
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats),
-        statement: promised(checked, &scenario, &repeats)?,
+        statement: promised(checked, &resolved, &repeats)?,
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
-        scenario,
+        scenario: resolved.scenario,
         rate: prediction,
         prediction: theory,
         metrics,
@@ -256,7 +256,7 @@ pub fn execute(
 }
 
 /// Graphs up to this size get their theory with every run; `hushmesh predict` takes any.
-const PREDICTED_PEERS: usize = 1000;
+pub const PREDICTED_PEERS: usize = 1000;
 
 /// What theory says of a run, where that takes no more than a moment.
 fn affordable(

@@ -2,7 +2,7 @@
 
 use super::summary::Summary;
 use super::terminal::{cell, figures, headline};
-use crate::experiment::{RepeatResult, RunResult, StopReason};
+use crate::experiment::{PREDICTED_PEERS, RepeatResult, RunResult, StopReason};
 use crate::learn::distance;
 use crate::measure::{Estimate, Metric};
 use crate::report::html::{Block, KeyFigure, Page};
@@ -105,6 +105,12 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         let caption = "What theory says, by the first repeat's graph and data, beside what the run \
                        showed, in the mean over repeats. Objectives and risks are means over peers.";
         page = page.section("Theory", vec![Block::Table(theory(prediction).caption(caption))]);
+    }
+    if result.topology.peers() > PREDICTED_PEERS {
+        let text = format!(
+            "Not computed with a run of more than {PREDICTED_PEERS} peers: hushmesh predict does."
+        );
+        page = page.section("Theory", vec![Block::paragraph(text)]);
     }
     if let Some(drawing) = drawing(result, &repeats) {
         page = page.section("Graph", vec![drawing]);

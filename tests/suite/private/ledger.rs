@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hushmesh::experiment::{Claim, Options, RunResult, execute, resolve};
+use hushmesh::experiment::{Claim, Options, RunResult, execute, promise, resolve};
 use hushmesh::measure::Metric;
 use hushmesh::network::{
     self, Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, Snapshot,
@@ -309,6 +309,9 @@ fn repeats_with_other_graphs_or_sizes_keep_the_promise_too() {
         assert!(agrees(of(&result.statement.claims), worst), "{what}: {:?}", result.statement);
         let growth = result.statement.growth.last().expect("a bounded loss").1.0;
         assert!(agrees(growth, worst), "{what}: {growth}, not {worst}");
+        let checked = checked(&yaml);
+        let before = promise(&checked, &resolve(&checked).unwrap()).unwrap();
+        assert_eq!(before, result.statement, "{what}: said before the run");
     }
 }
 
