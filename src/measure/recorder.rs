@@ -68,10 +68,11 @@ impl Accounting {
         exposure.record.group(self.copies).bound(self.delta)
     }
 
-    /// ε of any label: the user's own randomisation holds whatever peers release.
+    /// ε of any label: the user's own randomisation holds whatever peers release. A label moves a
+    /// release no further than a whole record, so that its loss is never the greater one.
     pub fn of_label(&self, exposure: &Exposure) -> Epsilon {
         let by_releases = exposure.label.group(self.copies).bound(self.delta).epsilon;
-        by_releases.min(self.of_record(exposure).epsilon).min(self.labels)
+        by_releases.min(self.labels)
     }
 }
 
