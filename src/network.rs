@@ -32,7 +32,7 @@ pub use config::{
 pub use context::Context;
 pub use error::NetworkError;
 pub use links::Links;
-pub use observe::{Flow, Probe, Row, Schedule, Snapshot};
+pub use observe::{Flow, Probe, Row, Schedule, Snapshot, Totals};
 pub use peer::Peer;
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
@@ -51,7 +51,7 @@ pub enum Engine {
 }
 
 /// Why a run came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// Every peer has done its part.
     Finished,
@@ -59,8 +59,9 @@ pub enum Ending {
     Stopped,
     /// The interrupt flag was raised.
     Interrupted,
-    /// A peer retired, and nobody could go on without it.
-    Retired,
+    /// A peer retired, and nobody could go on without it. Until then others may have sent more than
+    /// the last complete row knows of.
+    Retired(Totals),
 }
 
 /// Runs the peers, peer i on node i, until they are done, are stopped or are stuck.

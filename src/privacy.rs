@@ -1,8 +1,8 @@
 //! What may leave a peer, and the books about what did.
 //!
 //! A message can only be sent as [`Released`], and only this folder makes one: [`public`] for what
-//! no data went into (counters, control), [`in_the_clear`] for what leaves unprotected, which the
-//! sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
+//! no data went into (counters, control), [`noisy`] for what a mechanism protects, [`in_the_clear`]
+//! for what leaves unprotected, which the sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
 //! sent, not when it is made: sending twice is booked twice. [`randomized_response`] comes before all
 //! of it: users' labels are randomised on their own devices, before a peer sees them.
 //!

@@ -68,6 +68,16 @@ impl ProtocolConfig {
         }
     }
 
+    /// Whether no peer's noise has deviation 0.
+    pub fn protects_everybody(&self) -> bool {
+        match self {
+            Self::Admm(AdmmConfig { primal_noise: Some(noise), .. }) => {
+                noise.deviation.least() > 0.0
+            }
+            _ => true,
+        }
+    }
+
     /// What the protocol will send and hold in dimension d on a graph with so many links and so
     /// many neighbours per peer.
     pub fn footprint(&self, links: usize, mean_degree: usize, d: usize) -> Footprint {

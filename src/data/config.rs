@@ -70,10 +70,17 @@ impl DataConfig {
         !self.fixed && self.partition.draws_sizes()
     }
 
-    /// The statistics that preparing the data takes from private rows, in words.
+    /// What preparing the data takes from private rows outside of any mechanism, in words.
     pub fn declarations(&self) -> Vec<String> {
         let statistics = self.preprocess.iter().filter_map(Step::declaration);
-        self.source.declarations().into_iter().chain(statistics).collect()
+        let dealing = self.partition.looks_at_labels().then(|| {
+            format!(
+                "{}: rows are dealt by their labels, so that who holds a row tells something of its \
+                 label",
+                self.partition.name()
+            )
+        });
+        self.source.declarations().into_iter().chain(statistics).chain(dealing).collect()
     }
 
     /// Every problem as (field path relative to the section, what was found and expected). No file

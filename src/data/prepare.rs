@@ -42,6 +42,8 @@ pub struct Prepared {
 pub struct Outline {
     /// Rows that are dealt to peers, repeated ones counted each time.
     pub train_rows: usize,
+    /// Rows of the source.
+    pub source_rows: usize,
     /// Rows that are held out.
     pub test_rows: usize,
     /// Number of columns, the intercept's included.
@@ -127,7 +129,8 @@ pub fn outline(
     let counts = require_training_rows(config, peers, rows, room)?;
     let (min_rows, max_rows) = config.partition.span(counts.train, peers);
     let train_rows = config.partition.dealt(counts.train, peers);
-    Ok(Outline { train_rows, test_rows: counts.test, dimension, min_rows, max_rows })
+    let source_rows = counts.total();
+    Ok(Outline { train_rows, source_rows, test_rows: counts.test, dimension, min_rows, max_rows })
 }
 
 /// The steps of a section, and behind them the model's own intercept.

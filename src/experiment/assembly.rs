@@ -7,7 +7,8 @@ use super::run::ExperimentError;
 use crate::data::{self, LocalData, Partitioned, Prepared};
 use crate::learn::{Central, axpy, central_optimum};
 use crate::measure::{Accounting, Comparison, Metric, Perturbed, Scorer, Shape, What};
-use crate::privacy::{ObjectiveNoise, Pieces, Responses, randomise};
+use crate::privacy::randomized_response::{Levels, coefficient};
+use crate::privacy::{Correction, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
@@ -24,6 +25,8 @@ pub struct Assembly {
     pub data: Prepared,
     /// What users answered in the place of their labels, where they did.
     pub responses: Option<Responses>,
+    /// The levels that users could choose from, where the loss corrects by them.
+    possible: Option<Levels>,
     /// The samples as the peers get them.
     pub seen: Arc<Partitioned>,
     /// What scores its peers.
@@ -106,6 +109,9 @@ impl Assembly {
             optimum = Some(central_optimum(&scorer.objectives_as_solved(), a, &linear)?);
         }
         let labels = responses.as_ref().and_then(Responses::summary);
+        let corrected = scenario.privacy.labels.as_ref();
+        let corrected = corrected.filter(|labels| labels.loss == Correction::Unbiased);
+        let possible = corrected.map(|labels| labels.epsilon.clone());
         let accounting = Accounting {
             delta: scenario.privacy.delta,
             copies: data.multiplicity,
@@ -116,6 +122,7 @@ impl Assembly {
             topology,
             data,
             responses,
+            possible,
             seen,
             scorer,
             optimum,
@@ -132,9 +139,12 @@ impl Assembly {
         self.topology.ids().map(peer).collect()
     }
 
-    /// The largest k of a peer's labels: 1 for plain ones.
+    /// The largest k that a label of this peer's users can have: 1 for plain ones. A user's level is
+    /// as private as the rest of the record, so it is that of the least level they may have chosen.
     pub fn coefficient(&self, peer: PeerId) -> f64 {
-        self.responses.as_ref().map_or(1.0, |responses| responses.greatest_factor(peer))
+        let drawn =
+            self.responses.as_ref().map_or(1.0, |responses| responses.greatest_factor(peer));
+        self.possible.as_ref().map_or(drawn, |levels| coefficient(levels.range(peer).0).max(drawn))
     }
 
     /// What nothing has protected before the peers got it.

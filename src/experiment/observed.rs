@@ -21,12 +21,16 @@ impl RepeatResult {
         let accounting = self.accounting(delta);
         let Bound { epsilon: record, route } = accounting.of_record(&self.exposure);
         let label = accounting.of_label(&self.exposure);
+        let shared = self.multiplicity > 1;
+        let sees_peers = |observer| matches!(observer, Observer::Neighbour | Observer::OtherPeers);
         let of = |observer, piece| {
             let own_server = observer == Observer::OwnServer;
             let (epsilon, by_response) = match piece {
                 Piece::Label if own_server => (accounting.labels, true),
                 Piece::Label => (label, label >= accounting.labels),
                 Piece::Features if own_server => (Epsilon::UNBOUNDED, false),
+                // Another peer may have been dealt the same record, and then has it.
+                Piece::Features if shared && sees_peers(observer) => (Epsilon::UNBOUNDED, false),
                 Piece::Features => (record, false),
             };
             let protected = epsilon.0.is_finite();
@@ -37,6 +41,7 @@ impl RepeatResult {
                 pure: protected && by_response,
                 route: match (protected, by_response) {
                     (false, _) if own_server => "handed over as they are".to_string(),
+                    (false, _) if shared => "another peer may have the record".to_string(),
                     (true, true) => "randomised response".to_string(),
                     _ => route.to_string(),
                 },

@@ -62,6 +62,11 @@ impl Outline {
         let summary = Summary::of(topology);
         let n = topology.peers();
         let data = data::outline(&scenario.data, n, scenario.model.intercept, checked.base())?;
+        if let Some(labels) = &scenario.privacy.labels
+            && let Some((field, message)) = labels.check_source(data.source_rows)
+        {
+            return Err(ExperimentError::Privacy(format!("privacy.labels.{field}: {message}")));
+        }
         let d = data.dimension;
         let mean_degree = summary.mean_degree.ceil() as usize;
         let footprint = scenario.protocol.footprint(topology.links(), mean_degree, d);

@@ -6,6 +6,7 @@ use super::assembly::{Assembly, objective_noise};
 use super::run::ExperimentError;
 use crate::learn::{axpy, central_optimum};
 use crate::measure::{Estimate, Metric};
+use crate::privacy::Correction;
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::Scenario;
 use crate::theory::{
@@ -123,7 +124,10 @@ pub fn predict(
     let correction = topology.ids().map(|peer| assembly.coefficient(peer)).fold(1.0, f64::max);
     let reach = scenario.reach();
     let noise_reach = law.map_or(Some(0.0), |law| law.largest_norm());
-    let population = noise_reach.filter(|_| reach.is_finite()).map(|noise_reach| Population {
+    // The term speaks of the unbiased loss.
+    let plain = scenario.privacy.labels.as_ref().is_some_and(|l| l.loss == Correction::Plain);
+    let known = reach.is_finite() && !plain;
+    let population = noise_reach.filter(|_| known).map(|noise_reach| Population {
         correction,
         radius: model_radius(n, correction, reach, noise_reach, a),
         reach,
@@ -331,7 +335,8 @@ impl Prediction {
             };
             item.measured = measured;
             let ratio = measured.zip(item.predicted).map(|(m, p)| m / p);
-            item.ratio = ratio.filter(|ratio| ratio.is_finite());
+            // Below zero the bound is kept, and there is nothing to divide.
+            item.ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio >= 0.0);
         }
         self
     }
@@ -343,6 +348,10 @@ impl Prediction {
 
     /// The factor per round that a run's error should show.
     pub fn rate(&self) -> Option<f64> {
-        self.figure("noisy_rate").or_else(|| self.figure("rate"))
+        let noisy = self.items.iter().find(|item| item.name == "noisy_rate");
+        match noisy {
+            Some(item) => item.predicted.filter(|_| item.holds),
+            None => self.figure("rate"),
+        }
     }
 }

@@ -400,7 +400,10 @@ fn run_repeat(
     let stop_reason = match ending {
         Ending::Finished => StopReason::Rounds,
         Ending::Interrupted => StopReason::Interrupted,
-        Ending::Retired => StopReason::Budget,
+        Ending::Retired(totals) => {
+            recorder.settle(totals);
+            StopReason::Budget
+        }
         Ending::Stopped if recorder.divergence.is_some() => StopReason::Diverged,
         Ending::Stopped => StopReason::Tolerance,
     };

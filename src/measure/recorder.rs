@@ -7,7 +7,7 @@ use super::metric::Metric;
 use super::probe::LocalFigures;
 use crate::data::Partitioned;
 use crate::learn::{axpy, distance, norm};
-use crate::network::{Flow, Row};
+use crate::network::{Flow, Row, Totals};
 use crate::privacy::{Bound, Exposure};
 use crate::units::{Delta, Epsilon, PeerId, Round, SimTime};
 
@@ -132,6 +132,25 @@ impl<'a> Recorder<'a> {
                 .is_none_or(|tolerance| greatest(row.residuals.iter().copied()) < tolerance);
         self.last = Some(row);
         if self.divergence.is_some() || self.tolerance_met { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// Corrects the last row to what had been sent when nobody could go on: peers far from one whose
+    /// budget was spent have released more by then, each within its own.
+    pub fn settle(&mut self, totals: Totals) {
+        let Some(mut row) = self.last.take() else {
+            return;
+        };
+        row.messages = totals.messages;
+        row.bytes = totals.bytes;
+        row.exposures = totals.exposures;
+        let exposure = Exposure::worst(&row.exposures);
+        let spread = Spread::of(&row);
+        let value = |&metric| self.value(metric, &row, &spread, &exposure);
+        let values: Vec<f64> = self.metrics.iter().map(value).collect();
+        if let Some(last) = self.rows.last_mut() {
+            last.values = values;
+        }
+        self.last = Some(row);
     }
 
     fn value(

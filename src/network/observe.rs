@@ -89,6 +89,26 @@ impl<L> Row<L> {
     }
 }
 
+/// What all peers have sent by the end of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Messages, retransmissions included.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What each peer's releases tell about one of its records.
+    pub exposures: Vec<Exposure>,
+}
+
+impl Totals {
+    /// Adds the next peer.
+    pub(super) fn add(&mut self, messages: u64, bytes: u64, account: &Account) {
+        self.messages += messages;
+        self.bytes += bytes;
+        self.exposures.push(account.exposure());
+    }
+}
+
 /// What one peer leaves at the end of a round.
 pub(super) struct Deposit<'a> {
     pub peer: PeerId,

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use self::event::{Batch, Verdict};
-use self::shard::Shard;
+use self::shard::{Desk, Shard};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Flow, Gathering, Probe, Row, Schedule, collect};
+use super::observe::{Flow, Gathering, Probe, Row, Schedule, Totals, collect};
 use super::peer::Peer;
 use super::{Ending, Topology};
 use crate::units::PeerId;
@@ -74,11 +74,13 @@ pub(super) fn run<P: Peer, R: Probe>(
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
     let (mut quiescent, mut retired) = (true, false);
+    let mut all_desks = Vec::new();
     for end in ends {
         match end {
-            Ok(Ok(End::Quiescent { waiting: waits, retired: left })) => {
+            Ok(Ok(End::Quiescent { waiting: waits, retired: left, desks })) => {
                 waiting.extend(waits);
                 retired |= left;
+                all_desks.push(desks);
             }
             Ok(Ok(End::Told)) => quiescent = false,
             // What peers do beyond the row that stopped the run is not reported.
@@ -95,7 +97,9 @@ pub(super) fn run<P: Peer, R: Probe>(
     } else if !quiescent {
         Ok(Ending::Interrupted)
     } else if retired {
-        Ok(Ending::Retired)
+        let mut totals = Totals::default();
+        all_desks.iter().flatten().for_each(|desk| desk.add_to(&mut totals));
+        Ok(Ending::Retired(totals))
     } else if waiting.is_empty() {
         Ok(Ending::Finished)
     } else {
@@ -144,7 +148,7 @@ fn share_out<P: Peer>(peers: &[P], workers: usize) -> Vec<usize> {
 /// How a worker ended.
 enum End {
     /// Nothing is under way any more; these of its peers still wait, and some may have retired.
-    Quiescent { waiting: Vec<(PeerId, Vec<PeerId>)>, retired: bool },
+    Quiescent { waiting: Vec<(PeerId, Vec<PeerId>)>, retired: bool, desks: Vec<Desk> },
     /// It was told to stop, or another worker failed.
     Told,
 }
@@ -174,7 +178,7 @@ fn work<P: Peer, R: Probe>(
             (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
             (_, None) => {
                 let (waiting, retired) = (shard.waiting(), shard.retired());
-                return Ok(End::Quiescent { waiting, retired });
+                return Ok(End::Quiescent { waiting, retired, desks: shard.into_desks() });
             }
             (Verdict::Go, next) => window = next,
         }

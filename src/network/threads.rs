@@ -14,7 +14,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use super::context::{Context, Port};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Deposit, Flow, Gathering, Part, Probe, Row, Schedule, Snapshot, collect};
+use super::observe::{
+    Deposit, Flow, Gathering, Part, Probe, Row, Schedule, Snapshot, Totals, collect,
+};
 use super::peer::Peer;
 use super::{Ending, Topology};
 use crate::privacy::{Account, Released, Wire};
@@ -152,18 +154,20 @@ pub(super) fn run<P: Peer, R: Probe>(
     if !hall.quiescent.into_inner() {
         return Ok(Ending::Interrupted);
     }
-    let (waits, retired): (Vec<_>, Vec<bool>) = waits
+    let lives: Vec<Life> = waits
         .into_iter()
         // The engine itself failed, outside of any peer's turn: not ours to dress up.
         .map(|wait| wait.unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
-        .unzip();
-    if retired.contains(&true) {
-        return Ok(Ending::Retired);
+        .collect();
+    if lives.iter().any(|life| life.retired) {
+        let mut totals = Totals::default();
+        lives.iter().for_each(|life| totals.add(life.messages, life.bytes, &life.account));
+        return Ok(Ending::Retired(totals));
     }
-    let waiting: Vec<(String, Vec<String>)> = waits
+    let waiting: Vec<(String, Vec<String>)> = lives
         .into_iter()
         .enumerate()
-        .map(|(i, wait)| (PeerId::new(i), wait))
+        .map(|(i, life)| (PeerId::new(i), life.waiting))
         .filter(|(_, others)| !others.is_empty())
         .map(|(peer, others)| (name(peer), others.into_iter().map(name).collect()))
         .collect();
@@ -176,7 +180,17 @@ pub(super) fn run<P: Peer, R: Probe>(
     }
 }
 
-/// One peer's thread. Returns whom the peer still waits for, and whether it has retired.
+/// How a peer's thread ended.
+struct Life {
+    /// Whom the peer still waits for.
+    waiting: Vec<PeerId>,
+    retired: bool,
+    messages: u64,
+    bytes: u64,
+    account: Account,
+}
+
+/// One peer's thread.
 fn live<P: Peer, R: Probe>(
     me: PeerId,
     mut peer: P,
@@ -185,7 +199,7 @@ fn live<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     rows: Sender<Part<R::Local>>,
     interrupt: &AtomicBool,
-) -> (Vec<PeerId>, bool) {
+) -> Life {
     let mut port = ThreadPort {
         me,
         hall,
@@ -224,7 +238,13 @@ fn live<P: Peer, R: Probe>(
             break;
         }
     }
-    (peer.waiting_for(), peer.retired())
+    Life {
+        waiting: peer.waiting_for(),
+        retired: peer.retired(),
+        messages: port.messages,
+        bytes: port.bytes,
+        account,
+    }
 }
 
 /// The channels as the running peer feels them.

@@ -23,8 +23,9 @@
 //! What a release costs: with |x| ≤ B and |ℓ'| ≤ (1 + k)/2, replacing one of m_i records moves
 //! ∇F_i by at most (1 + k)B/m_i, replacing a label alone by kB/m_i. The argmin is q-strongly
 //! convex and solved to a gradient norm g, so w_i moves by at most ((1 + k)B/m_i + 2g)/q, given all
-//! messages so far. g stays well below both the noise and what a record can do. Objective noise is booked for nothing: it is the same in all releases, and
-//! the difference of two of them is free of it.
+//! messages so far. g stays well below both the noise and what a record can do. Objective noise is
+//! booked for nothing: it is the same in all releases, and the difference of two of them is free of
+//! it.
 //!
 //! Messages: two per link and round, 8 + 8d bytes each. Memory: see [`AdmmPeer::memory`].
 
@@ -399,7 +400,9 @@ impl AdmmPeer {
             Some((_, draws)) if deviation > 0.0 => {
                 let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
                 let mechanism = Mechanism::Gaussian { deviation };
-                noisy(outgoing, mechanism, self.sensitivity(tolerance), Relation::ReplaceOne, draw)
+                // Rounding may have kept the argmin from being solved as exactly as asked.
+                let sensitivity = self.sensitivity(tolerance.max(solved.residual));
+                noisy(outgoing, mechanism, sensitivity, Relation::ReplaceOne, draw)
             }
             // Made of what others have released: there is no record here to tell about.
             _ if self.data.rows() == 0 => public(outgoing),

@@ -30,6 +30,14 @@ impl PerPeer {
         }
     }
 
+    /// The least of them.
+    pub fn least(&self) -> f64 {
+        match self {
+            Self::Same(value) => *value,
+            Self::Each(values) => values.iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
+
     /// Everything that is wrong with it: (place within, what was expected).
     pub(super) fn check(
         &self,

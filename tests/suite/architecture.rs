@@ -148,7 +148,7 @@ fn every_release_is_on_the_list() {
         "protocol/admm.rs: _ => in_the_clear(outgoing, self.parameters.unprotected),",
         "protocol/admm.rs: _ if self.data.rows() == 0 => public(outgoing),",
         "protocol/admm.rs: let message = public(self.round).zip(model);",
-        "protocol/admm.rs: noisy(outgoing, mechanism, self.sensitivity(tolerance), Relation::ReplaceOne, draw)",
+        "protocol/admm.rs: noisy(outgoing, mechanism, sensitivity, Relation::ReplaceOne, draw)",
         "protocol/gradient_descent.rs: context.broadcast(&public(Say::Degree(degree)));",
         "protocol/gradient_descent.rs: let message = public(self.round).zip(state);",
         "protocol/gradient_descent.rs: let state = in_the_clear(self.outbox.shared(self.round), self.parameters.unprotected);",

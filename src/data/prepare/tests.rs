@@ -115,6 +115,7 @@ fn the_outline_tells_what_will_be_made() {
             let prepared = run(&config, 4, true).unwrap();
             let rows = || (0..4).map(|i| prepared.train.rows(PeerId(i)));
             let made = Outline {
+                source_rows: prepared.source_rows,
                 train_rows: prepared.train.total_rows(),
                 test_rows: prepared.test.as_ref().map_or(0, |table| table.y.len()),
                 dimension: prepared.train.dimension(),
@@ -193,7 +194,14 @@ fn a_file_is_dealt_in_its_own_order_where_blocks_are_asked_for() {
     assert_eq!(prepared.train.local(PeerId(0)).x, array![[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]);
     assert_eq!(prepared.train.local(PeerId(1)).y, [-1.0, 1.0]);
     assert_eq!(prepared.features, ["x", "intercept"]);
-    let expected = Outline { train_rows: 5, test_rows: 0, dimension: 2, min_rows: 2, max_rows: 3 };
+    let expected = Outline {
+        train_rows: 5,
+        source_rows: 5,
+        test_rows: 0,
+        dimension: 2,
+        min_rows: 2,
+        max_rows: 3,
+    };
     assert_eq!(outline(&config, 2, true, folder.path()), Ok(expected));
 
     let hungry = DataConfig { test_share: 0.95, ..config };

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::event::{Event, Queue, What};
 use crate::network::context::{Context, Port};
 use crate::network::links::Links;
-use crate::network::observe::{Deposit, Gathering, Probe, Snapshot};
+use crate::network::observe::{Deposit, Gathering, Probe, Snapshot, Totals};
 use crate::network::peer::Peer;
 use crate::privacy::{Account, Released, Wire};
 use crate::topology::Topology;
@@ -14,7 +14,7 @@ use crate::units::{PeerId, Round, SimTime};
 
 /// What the network keeps of one peer.
 #[derive(Clone, Default)]
-struct Desk {
+pub(super) struct Desk {
     /// When it is free to look at the next event.
     busy_until: SimTime,
     /// When its interface has sent all that it was given.
@@ -27,6 +27,13 @@ struct Desk {
     bytes: u64,
     seconds_per_sample: f64,
     account: Account,
+}
+
+impl Desk {
+    /// What its peer has sent, added to what others have.
+    pub(super) fn add_to(&self, totals: &mut Totals) {
+        totals.add(self.messages, self.bytes, &self.account);
+    }
 }
 
 /// Where events go: into the queue of this shard or into the batch for another.
@@ -303,6 +310,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Whether any of its peers has left before the end.
     pub(super) fn retired(&self) -> bool {
         self.peers.iter().any(Peer::retired)
+    }
+
+    /// What the network kept of its peers, in their order.
+    pub(super) fn into_desks(self) -> Vec<Desk> {
+        self.desks
     }
 
     /// Which of its peers wait, and for whom.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::super::three_peers::{ENGINES, rows_and_moments};
 use super::*;
 use crate::data::{self, DataConfig, LinearLogistic, Partition, Source};
+use crate::learn::distance;
 use crate::network::{Ending, Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
 use crate::privacy::{Deviation, Exposure, Radius, Rate};
 use crate::random::{Purpose, Streams};
@@ -350,4 +351,53 @@ fn a_peer_without_samples_has_nothing_to_protect() {
             assert_eq!(spent.is_unbounded(), loss == Loss::Squared);
         }
     }
+}
+
+/// The sensitivity that is booked, against what a replaced record really does to the minimiser: for
+/// records at the edge of the ball, and for the worst that one dimension has to offer.
+#[test]
+fn a_replaced_record_moves_the_argmin_no_further_than_is_booked_and_nearly_as_far() {
+    let (reach, k, m) = (1.5, 3.0, 4);
+    let plain = AdmmParameters::plain(Loss::Logistic, 3, 0.2, 0.4, Round(1));
+    let parameters = AdmmParameters { reach, ..plain };
+    let quadratic = parameters.quadratic(2);
+    let gradients = parameters.gradient_moves(m, k);
+    let [of_label, of_record] =
+        [gradients.label, gradients.record].map(|gradient| gradient / quadratic);
+    let minimiser = |x: &[f64], y: &[f64], b: &[f64]| {
+        let x = ndarray::ArrayView2::from_shape((m, b.len()), x).unwrap();
+        let objective = Objective::mean(Samples::new(x, y), Loss::Logistic);
+        let mut w = vec![0.0; b.len()];
+        let problem = Subproblem { objective, quadratic, linear: b };
+        let solved = ChordNewton::new().solve(&problem, &mut w, 1e-13, &mut Vec::new());
+        assert!(solved.converged);
+        w
+    };
+    let mut stream = Streams::new(Seed(8), 0).single(Purpose::Rows);
+    let mut farthest: f64 = 0.0;
+    for case in 0..4000 {
+        let d = 1 + case % 3;
+        let mut row = || {
+            let mut x: Vec<f64> = (0..d).map(|_| stream.random_range(-1.0..1.0)).collect();
+            let length = reach / norm(&x).max(1e-9);
+            x.iter_mut().for_each(|x| *x *= length);
+            (x, if stream.random::<bool>() { k } else { -k })
+        };
+        let rows: Vec<_> = (0..m).map(|_| row()).collect();
+        let (other, label) = row();
+        let b: Vec<f64> = (0..d).map(|_| stream.random_range(-30.0..30.0)).collect();
+        let x: Vec<f64> = rows.iter().flat_map(|(x, _)| x.clone()).collect();
+        let y: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
+        let w = minimiser(&x, &y, &b);
+        let (mut x_else, mut y_else) = (x.clone(), y.clone());
+        y_else[0] = -y[0];
+        let moved = distance(&w, &minimiser(&x, &y_else, &b));
+        assert!(moved <= of_label * (1.0 + 1e-9), "a label: {moved}, booked {of_label}");
+        x_else[..d].copy_from_slice(&other);
+        y_else[0] = label;
+        let moved = distance(&w, &minimiser(&x_else, &y_else, &b));
+        assert!(moved <= of_record * (1.0 + 1e-9), "a record: {moved}, booked {of_record}");
+        farthest = farthest.max(moved / of_record);
+    }
+    assert!(farthest > 0.95, "only {farthest} of what is booked is ever used");
 }

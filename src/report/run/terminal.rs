@@ -44,7 +44,8 @@ pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> Stri
         text += &table.to_text();
         text.push('\n');
     }
-    if summary.statement.claims.iter().any(|claim| claim.epsilon.0.is_finite()) {
+    // Where nothing is protected at all, the notes say so.
+    if summary.labels.is_some() || summary.metric(Metric::Epsilon).is_some() {
         text += &claims(&summary.statement, Some(&summary.observed)).to_text();
         text.push('\n');
         for line in assumptions(&summary.statement) {

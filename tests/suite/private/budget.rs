@@ -26,19 +26,17 @@ fn yaml(deviations: [f64; 5], decay: f64, epsilon: f64) -> String {
     )
 }
 
-/// What each peer has spent on a record after so many rounds, from the formulas alone.
-fn spent(deviations: [f64; 5], decay: f64, rounds: u32) -> [f64; 5] {
+/// What peer i has spent on a record after so many releases, from the formulas alone.
+fn spent(i: usize, deviations: [f64; 5], decay: f64, releases: u32) -> f64 {
     let degrees = [1.0, 2.0, 2.0, 2.0, 1.0];
-    std::array::from_fn(|i| {
-        // |x| = 1, m = 20, a/n = .2, β = .5.
-        let moves = (2.0 / 20.0 + 2e-10) / (0.2 + degrees[i]);
-        let mut all = Spent::default();
-        for t in 0..rounds {
-            let deviation = deviations[i] * decay.powf(0.5 * f64::from(t));
-            all.add(&Spent::gaussian(moves / deviation));
-        }
-        all.bound(DELTA).epsilon.0
-    })
+    // |x| = 1, m = 20, a/n = .2, β = .5.
+    let moves = (2.0 / 20.0 + 2e-10) / (0.2 + degrees[i]);
+    let mut all = Spent::default();
+    for t in 0..releases {
+        let deviation = deviations[i] * decay.powf(0.5 * f64::from(t));
+        all.add(&Spent::gaussian(moves / deviation));
+    }
+    all.bound(DELTA).epsilon.0
 }
 
 #[test]
@@ -57,12 +55,23 @@ fn the_run_ends_before_the_release_that_would_exceed_it() {
         assert!((2..400).contains(&last), "{last}");
         let by_row = series(&result, 0, Metric::Epsilon);
         assert!(by_row.is_sorted() && *by_row.last().unwrap() <= epsilon, "{by_row:?}");
-        let now = spent(deviations, decay, last);
-        assert!(now.iter().all(|&spent| spent <= epsilon), "{now:?}");
-        let booked = &repeat.epsilons;
-        assert!(now.iter().zip(booked).all(|(a, b)| (a - b).abs() <= 1e-9 * a), "{booked:?}");
-        let next = spent(deviations, decay, last + 1);
-        assert!(next.iter().any(|&spent| spent > epsilon), "round {last} is too early: {next:?}");
+        // As far as its own budget goes, and one round further than each neighbour.
+        let afforded: [u32; 5] = std::array::from_fn(|i| {
+            (1..=400).take_while(|&t| spent(i, deviations, decay, t) <= epsilon).last().unwrap_or(0)
+        });
+        let released: [u32; 5] = std::array::from_fn(|i| {
+            (0..5).map(|j| afforded[j] + i.abs_diff(j) as u32).min().unwrap_or(0)
+        });
+        assert_eq!(last, *released.iter().min().unwrap(), "a row needs everybody");
+        for (i, &booked) in repeat.epsilons.iter().enumerate() {
+            let expected = spent(i, deviations, decay, released[i]);
+            assert!((booked - expected).abs() <= 1e-9 * expected, "{i}: {booked}, not {expected}");
+            assert!(booked <= epsilon);
+        }
+        let messages = series(&result, 0, Metric::Messages);
+        let degrees = [1.0, 2.0, 2.0, 2.0, 1.0];
+        let sent = released.iter().zip(degrees).map(|(&t, degree)| f64::from(t) * degree);
+        assert_eq!(*messages.last().unwrap(), sent.sum::<f64>());
         // Nobody is promised more than the budget.
         let stated = result.statement.claims.iter().filter(|claim| claim.epsilon.0.is_finite());
         assert!(stated.clone().count() >= 8 && stated.clone().all(|c| c.epsilon.0 <= epsilon));

@@ -284,9 +284,12 @@ fn copies_of_a_record_are_booked_as_a_group_and_promised_nothing() {
     let moves = |degree: f64| copies as f64 * (4.0 / 8.0 + 2e-10) / (0.2 + degree);
     let worst = (moves(1.0) / 3.0).max(moves(2.0)).max(moves(1.0) / 2.0);
     let expected = gaussian_epsilon(worst * 63_f64.sqrt(), Delta(1e-5)).0;
-    let [_, (stated, booked)] = against_the_others(&result);
+    let claims = result.repeats[0].observed(Delta(1e-5));
+    let booked = epsilon(&claims, Observer::Eavesdropper, Piece::Features);
     assert!(agrees(expected, booked), "{expected} {booked}");
-    assert!(stated > booked, "{stated}");
+    // One of the other peers may have the very record.
+    let [_, (stated, booked)] = against_the_others(&result);
+    assert_eq!((stated, booked), (f64::INFINITY, f64::INFINITY));
 }
 
 #[test]
