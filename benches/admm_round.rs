@@ -90,8 +90,8 @@ fn plain(penalty: f64) -> AdmmParameters {
 }
 
 /// What noise adds to a round: 100 rounds without any, with the objective's alone, and with both, by
-/// turns; medians over five turns. Noise of deviation 1e-9 moves nothing: it shows what drawing and
-/// booking cost.
+/// turns; medians over five turns. Noise of deviation 1e-15 moves nothing: it shows what drawing
+/// and booking cost.
 fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
     let mut table = Table::new([
         Column::text("primal noise"),
@@ -104,7 +104,7 @@ fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
     ]);
     let draws = |purpose| Draws::Streams(Streams::new(Seed(1), 0).family(purpose, 0));
     for (deviation, decay, radius) in [
-        (1e-9, 1.0, 0.0),
+        (1e-15, 1.0, 0.0),
         (1.0, 0.8, 0.0),
         (0.5, 0.8, 1.0),
         (0.02, 1.0, 0.0),
@@ -136,7 +136,7 @@ fn privacy(topology: &Topology, data: &Prepared, penalty: f64) -> Table {
         let ratios = [ratio(0), ratio(1)];
         let [clear, tilted, private] = times.map(median);
         table.row([
-            format!("V = {deviation}, ρ = {decay}").into(),
+            format!("V = {deviation:e}, ρ = {decay}").into(),
             if radius > 0.0 { format!("sphere, R = {radius}") } else { "none".into() }.into(),
             clear.into(),
             tilted.into(),
