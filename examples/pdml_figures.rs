@@ -1,5 +1,5 @@
-//! The claims of Figs 3 and 4 of "Privacy-preserving ADMM-based distributed machine learning"
-//! (arXiv 1908.01059) on Adult, as numbers.
+//! The claims of Figs 3 and 4 of "Privacy-preserving distributed machine learning via local
+//! randomization and ADMM perturbation" (arXiv 1908.01059) on Adult, as numbers.
 //!
 //! ```text
 //! cargo run --release --example pdml_figures -- data/adult.csv.gz

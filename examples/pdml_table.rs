@@ -1,5 +1,5 @@
-//! Table I of "Privacy-preserving ADMM-based distributed machine learning" (arXiv 1908.01059): held-out
-//! accuracy by data set, label privacy ε and objective noise R.
+//! Table I of "Privacy-preserving distributed machine learning via local randomization and ADMM
+//! perturbation" (arXiv 1908.01059): held-out accuracy by data set, label privacy ε and objective noise R.
 //!
 //! ```text
 //! cargo run --release --example pdml_table

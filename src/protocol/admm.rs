@@ -1,7 +1,7 @@
 //! Private, fully distributed consensus ADMM.
 //!
-//! Wang, Ishii, Du, Cheng, Chen, "Privacy-preserving ADMM-based distributed machine learning"
-//! (arXiv 1908.01059), equations (14) to (17). Peer i holds m_i samples and
+//! Wang, Ishii, Du, Cheng, Chen, "Privacy-preserving distributed machine learning via local
+//! randomization and ADMM perturbation" (arXiv 1908.01059), equations (14) to (17). Peer i holds m_i samples and
 //! J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = w~ = γ = 0, in round t:
 //!
 //! ```text
