@@ -188,8 +188,8 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
             )
         } else if bounded {
             format!(
-                "{pieces} are protected against other peers alone: a user's own server has them as \
-                 they are"
+                "what the noise hides of {pieces}, it hides from other peers alone: a user's own \
+                 server has them as they are"
             )
         } else {
             format!(

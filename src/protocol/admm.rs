@@ -1,8 +1,8 @@
 //! Private, fully distributed consensus ADMM.
 //!
 //! Wang, Ishii, Du, Cheng, Chen, "Privacy-preserving distributed machine learning via local
-//! randomization and ADMM perturbation" (arXiv 1908.01059), equations (14) to (17). Peer i holds m_i samples and
-//! J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = w~ = γ = 0, in round t:
+//! randomization and ADMM perturbation" (arXiv 1908.01059), equations (14) to (17). Peer i holds m_i
+//! samples and J_i(w) = (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/n)·½|w|². From w = w~ = γ = 0, in round t:
 //!
 //! ```text
 //! w_i  ← argmin_w J_i(w) + η_iᵀw/n + γ_iᵀw + β Σ_{l ∈ N_i} |w − (w~_i + w~_l)/2|²    primal   (15)

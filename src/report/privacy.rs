@@ -4,6 +4,9 @@ use crate::experiment::{Claim, Statement};
 use crate::report::{Column, Table, figure};
 use crate::units::Epsilon;
 
+/// An ε beyond this lets an observer be as good as certain: the odds may change by e^50.
+const VOID: f64 = 50.0;
+
 /// Who is protected against whom. With what the ledger booked, where there was a run.
 pub fn claims(statement: &Statement, observed: Option<&[Claim]>) -> Table {
     let stated = if observed.is_some() { "ε stated" } else { "ε" };
@@ -29,9 +32,10 @@ pub fn claims(statement: &Statement, observed: Option<&[Claim]>) -> Table {
             claim.piece.to_string().into(),
             claim.epsilon.0.into(),
             delta.into(),
-            match claim.epsilon.0.is_finite() {
-                true => claim.route.clone(),
-                false => format!("not protected: {}", claim.route),
+            match claim.epsilon.0 {
+                epsilon if !epsilon.is_finite() => format!("not protected: {}", claim.route),
+                epsilon if epsilon > VOID => format!("void in practice: {}", claim.route),
+                _ => claim.route.clone(),
             }
             .into(),
         ];

@@ -12,6 +12,8 @@ use crate::report::svg::plot::{Axis, LinePlot, Series};
 use crate::report::theory::theory;
 use crate::topology::layout;
 
+/// Longer heads of notes stay with their text.
+const LONGEST_TERM: usize = 24;
 /// Graphs up to this size are drawn.
 const DRAWN_PEERS: usize = 1000;
 
@@ -139,7 +141,8 @@ fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> 
         blocks.push(Block::Table(table.caption(caption)));
     }
     let split = |line: &String| {
-        let (head, rest) = line.split_once(": ").unwrap_or(("note", line));
+        let head = line.split_once(": ").filter(|(head, _)| head.len() <= LONGEST_TERM);
+        let (head, rest) = head.unwrap_or(("note", line));
         (head.to_string(), rest.to_string())
     };
     let assumed = assumptions(statement).into_iter().map(|line| ("assumed".to_string(), line));
@@ -214,7 +217,9 @@ fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<Block> {
             "A graph of more than {DRAWN_PEERS} peers is not drawn."
         )));
     }
-    let (what, values): (&str, Vec<f64>) = if last.samples.iter().all(|m| *m == last.samples[0]) {
+    let most = last.samples.iter().max().copied().unwrap_or(0);
+    let least = last.samples.iter().min().copied().unwrap_or(0);
+    let (what, values): (&str, Vec<f64>) = if f64::from(most) <= 1.05 * f64::from(least) {
         let mean = last.mean_state();
         let distances = last.models().map(|w| distance(w, &mean));
         ("distance of the final model to the mean", distances.collect())
