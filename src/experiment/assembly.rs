@@ -88,7 +88,7 @@ impl Assembly {
                 protected: responses.is_some() || scenario.protocol.adds_noise(),
             },
         );
-        let scorer = Scorer::new(
+        let mut scorer = Scorer::new(
             &scenario.measure,
             data.train.clone(),
             test,
@@ -106,7 +106,11 @@ impl Assembly {
                 clean = Some(central_optimum(&scorer.objectives(), a, &linear)?);
             }
             scorer.linear_terms().for_each(|eta| axpy(1.0, eta, &mut linear));
-            optimum = Some(central_optimum(&scorer.objectives_as_solved(), a, &linear)?);
+            let best = central_optimum(&scorer.objectives_as_solved(), a, &linear)?;
+            if measures(What::Average) {
+                scorer.draw_tangents(&best.w);
+            }
+            optimum = Some(best);
         }
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();

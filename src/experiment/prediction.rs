@@ -236,7 +236,7 @@ fn items(forecast: &Forecast, n: f64, cost: Option<f64>) -> Vec<Item> {
     let excess = Stated::of(&forecast.bound, |bound| Some(bound.excess() / n));
     add("bound", "S₁/t, objective of the running average above its optimum", AtMost, excess);
     let divergence = Stated::of(&forecast.bound, |bound| bound.divergence().map(|d| d / n));
-    add("bound_with_consensus", "S₂/t, its distance from the optimum in the objective", AtMost, {
+    add("bound_with_consensus", "S₂/t, the same above its tangents at the optimum", AtMost, {
         divergence
     });
     if let Some(cost) = cost {
@@ -331,6 +331,9 @@ impl Prediction {
                 "noisy_rate" => rate.mean,
                 "rate" if !noisy => rate.mean,
                 "bound" => metric(Metric::AverageObjectiveGap).filter(|_| after.is_some()),
+                "bound_with_consensus" => {
+                    metric(Metric::AverageDivergence).filter(|_| after.is_some())
+                }
                 _ => item.measured,
             };
             item.measured = measured;

@@ -43,6 +43,8 @@ pub enum Metric {
     /// The mean over peers of J~_i(w̄_i), the objective as it is solved, above its optimum; it may be
     /// negative, since the w̄_i differ.
     AverageObjectiveGap,
+    /// The mean over peers of J~_i(w̄_i) above its tangent at the optimum, which is 0 there alone.
+    AverageDivergence,
     /// Held-out accuracy of w̄_i, mean over peers.
     AverageTestAccuracy,
     /// Held-out MSE of w̄_i, mean over peers.
@@ -110,7 +112,7 @@ impl Metric {
             });
         }
         if config.has(What::Average) {
-            metrics.extend([Self::AverageRisk, Self::AverageObjectiveGap]);
+            metrics.extend([Self::AverageRisk, Self::AverageObjectiveGap, Self::AverageDivergence]);
             if has_test {
                 metrics.push(if classifies {
                     Self::AverageTestAccuracy
@@ -147,6 +149,7 @@ impl Metric {
             Self::TestMseWorst => "test_mse_worst",
             Self::AverageRisk => "average_risk",
             Self::AverageObjectiveGap => "average_objective_gap",
+            Self::AverageDivergence => "average_divergence",
             Self::AverageTestAccuracy => "average_test_accuracy",
             Self::AverageTestMse => "average_test_mse",
             Self::Epsilon => "epsilon",
@@ -178,6 +181,7 @@ impl Metric {
             Self::TestMseWorst => "held-out MSE, worst peer",
             Self::AverageRisk => "empirical risk of the running average",
             Self::AverageObjectiveGap => "objective of the running average above its optimum",
+            Self::AverageDivergence => "the same above its tangents at the optimum",
             Self::AverageTestAccuracy => "held-out accuracy of the running average",
             Self::AverageTestMse => "held-out MSE of the running average",
             Self::Epsilon => "ε of a record against all other peers",

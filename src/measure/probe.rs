@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
 use crate::data::{Partitioned, Table};
-use crate::learn::{Loss, Objective, Samples, dot};
+use crate::learn::{Loss, Objective, Samples, axpy, dot};
 use crate::network::{Probe, Snapshot};
 use crate::units::PeerId;
 
@@ -28,6 +28,9 @@ pub struct LocalFigures {
     /// J~_i(w̄_i), the objective as the peer solves it.
     #[serde(with = "crate::measure::nan::any_number")]
     pub average_objective: f64,
+    /// J~_i(w̄_i) above its tangent at w*: J~_i(w̄_i) − J~_i(w*) − ∇J~_i(w*)ᵀ(w̄_i − w*), from 0.
+    #[serde(with = "crate::measure::nan::any_number")]
+    pub average_divergence: f64,
     /// Accuracy, or mean squared error, of w̄_i on the held-out samples.
     #[serde(with = "crate::measure::nan::any_number")]
     pub average_test: f64,
@@ -42,12 +45,23 @@ pub struct Perturbed {
     pub linear: Vec<f64>,
 }
 
+/// The tangents of the peers' objectives, as they are solved, at the optimum.
+#[derive(Clone, Debug)]
+struct Tangents {
+    optimum: Vec<f64>,
+    /// J~_i(w*).
+    values: Vec<f64>,
+    /// ∇J~_i(w*), one after the other.
+    gradients: Vec<f64>,
+}
+
 /// Sees all data and scores every peer.
 #[derive(Debug)]
 pub struct Scorer {
     train: Arc<Partitioned>,
     test: Option<Table>,
     perturbed: Option<Perturbed>,
+    tangents: Option<Tangents>,
     loss: Loss,
     ridge: f64,
     wants: [bool; 3],
@@ -79,7 +93,7 @@ impl Scorer {
         ridge: f64,
     ) -> Self {
         let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
-        Self { train, test, perturbed, loss, ridge, wants }
+        Self { train, test, perturbed, tangents: None, loss, ridge, wants }
     }
 
     /// F_i, the mean loss over the samples of each peer.
@@ -117,6 +131,31 @@ impl Scorer {
         let mean_loss = self.mean_loss(&perturbed.train, peer).value(w);
         let linear = self.linear_terms().nth(peer.index()).map_or(0.0, |eta| dot(eta, w));
         mean_loss + 0.5 * self.ridge * dot(w, w) + linear
+    }
+
+    /// Compares averages with the tangents at this optimum from now on.
+    pub fn draw_tangents(&mut self, optimum: &[f64]) {
+        let values = self.train.ids().map(|peer| self.objective_as_solved(peer, optimum)).collect();
+        let mut gradients = vec![0.0; self.train.peers() * optimum.len()];
+        let objectives = self.objectives_as_solved();
+        for (g, objective) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(&objectives) {
+            objective.gradient(optimum, g);
+            axpy(self.ridge, optimum, g);
+        }
+        for (g, eta) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(self.linear_terms()) {
+            axpy(1.0, eta, g);
+        }
+        self.tangents = Some(Tangents { optimum: optimum.to_vec(), values, gradients });
+    }
+
+    /// How far J~_i at w is above its tangent at the optimum; NaN without one.
+    fn above_tangent(&self, peer: PeerId, w: &[f64]) -> f64 {
+        self.tangents.as_ref().map_or(f64::NAN, |Tangents { optimum, values, gradients }| {
+            let gradient = &gradients[peer.index() * optimum.len()..][..optimum.len()];
+            let along: f64 =
+                gradient.iter().zip(w).zip(optimum).map(|((g, w), best)| g * (w - best)).sum();
+            self.objective_as_solved(peer, w) - values[peer.index()] - along
+        })
     }
 
     /// The trivial model and the central optimum, where it is known.
@@ -179,6 +218,7 @@ impl Probe for Scorer {
             test: if test { self.on_test(w) } else { f64::NAN },
             average_risk: of_average(&|w| self.risk(peer, w)),
             average_objective: of_average(&|w| self.objective_as_solved(peer, w)),
+            average_divergence: of_average(&|w| self.above_tangent(peer, w)),
             average_test: of_average(&|w| self.on_test(w)),
         }
     }

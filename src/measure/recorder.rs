@@ -196,6 +196,7 @@ impl<'a> Recorder<'a> {
                 let least = self.compare.optimum.map_or(f64::NAN, |(_, value)| value);
                 mean(row.locals.iter().map(|l| l.average_objective)) - least
             }
+            Metric::AverageDivergence => mean(row.locals.iter().map(|l| l.average_divergence)),
             Metric::AverageTestAccuracy | Metric::AverageTestMse => {
                 mean(row.locals.iter().map(|l| l.average_test))
             }

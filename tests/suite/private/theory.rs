@@ -6,7 +6,9 @@ use std::path::Path;
 use hushmesh::experiment::Assembly;
 use hushmesh::measure::Metric;
 use hushmesh::protocol::{Automatic, ProtocolConfig};
-use hushmesh::theory::{Curvature, Method, PrimalNoise, bound, local_rate};
+use hushmesh::theory::{
+    Bound, Curvature, Method, PrimalNoise, bound, dual_energy, local_rate, optimal_gradients,
+};
 use hushmesh::topology::GraphFile;
 
 use super::{checked, mean, run, series, ten_peers};
@@ -20,7 +22,7 @@ fn the_mean_over_seeds_stays_below_the_bound() {
         ("{star: {peers: 6}}".to_string(), 6),
         (ten_peers(), 10),
     ] {
-        let result = run(&format!(
+        let yaml = format!(
             "name: bound\nseed: 2\nrepeat: 40\ntopology: {graph}\n\
              data: {{source: {{linear-logistic: {{dimension: 3, norm: 5}}}}, \
              samples: {{per-peer: 30}}, fixed: true}}\n\
@@ -30,26 +32,57 @@ fn the_mean_over_seeds_stays_below_the_bound() {
              objective_noise: {{ball: {{radius: 1}}}}, \
              primal_noise: {{deviation: {deviation}, decay: {decay}}}}}}}\n\
              measure: {{what: [average]}}\n"
-        ));
+        );
+        let result = run(&yaml);
         let noise = PrimalNoise { scales: &vec![deviation; n], decay };
         let gaps: Vec<Vec<f64>> =
             (0..40).map(|repeat| series(&result, repeat, Metric::AverageObjectiveGap)).collect();
-        let mut largest: f64 = 0.0;
+        let divergences: Vec<Vec<f64>> =
+            (0..40).map(|repeat| series(&result, repeat, Metric::AverageDivergence)).collect();
+        let assembled = checked(&yaml);
+        let energies: Vec<f64> = (0..40)
+            .map(|repeat| {
+                let (scenario, base) = (&result.scenario, assembled.base());
+                let of = Assembly::new(scenario, base, assembled.topology(), repeat, true).unwrap();
+                let optimum = &of.optimum.as_ref().expect("an optimum").w;
+                let eta: Vec<Vec<f64>> = of
+                    .scorer
+                    .linear_terms()
+                    .map(|eta| eta.iter().map(|eta| eta * n as f64).collect())
+                    .collect();
+                let objectives = of.scorer.objectives_as_solved();
+                let gradients = optimal_gradients(&objectives, 0.5 / n as f64, optimum, &eta);
+                dual_energy(&result.topology, &gradients).expect("a small graph")
+            })
+            .collect();
+        let (mut largest, mut largest_divergence): (f64, f64) = (0.0, 0.0);
         for t in 1..=rounds {
-            let gap: Vec<f64> = gaps.iter().map(|gap| n as f64 * gap[t as usize - 1]).collect();
-            let limits: Vec<f64> = result
+            let at = |curves: &[Vec<f64>]| {
+                let values: Vec<f64> =
+                    curves.iter().map(|c| n as f64 * c[t as usize - 1]).collect();
+                mean(&values)
+            };
+            let bounds: Vec<_> = result
                 .repeats
                 .iter()
-                .map(|repeat| {
+                .zip(&energies)
+                .map(|(repeat, &energy)| {
                     let optimum = repeat.optimum.as_deref().expect("an optimum to compare with");
-                    bound(&result.topology, beta, t, optimum, Some(&noise), None).excess()
+                    bound(&result.topology, beta, t, optimum, Some(&noise), Some(energy))
                 })
                 .collect();
-            let (found, limit) = (mean(&gap), mean(&limits));
+            let limit = mean(&bounds.iter().map(|bound| bound.excess()).collect::<Vec<_>>());
+            let found = at(&gaps);
             assert!(found <= limit, "{graph}, round {t}: {found} is above {limit}");
             largest = largest.max(found / limit);
+            let divergence = |bound: &Bound| bound.divergence().expect("a small graph");
+            let limit = mean(&bounds.iter().map(divergence).collect::<Vec<_>>());
+            let found = at(&divergences);
+            assert!((0.0..=limit).contains(&found), "{graph}, round {t}: {found}, not {limit}");
+            largest_divergence = largest_divergence.max(found / limit);
         }
         assert!(largest > 1e-3, "{graph}: {largest} of the bound at most says nothing");
+        assert!(largest_divergence > 0.05, "{graph}: {largest_divergence}");
     }
 }
 
