@@ -238,7 +238,9 @@ impl Inputs<'_> {
             square_sum: f.samples.rows().map(|(x, _)| dot(x, x)).sum(),
         };
         let value = match self.population {
-            None => Err("nothing is known of the population"),
+            None => {
+                Err("it needs a public bound on |x|, bounded objective noise and the unbiased loss")
+            }
             Some(_) if !classes => Err("squared loss has no bound without one of the targets"),
             Some(Population { correction, radius, reach, delta }) => {
                 let peers: Vec<_> = self.objectives.iter().map(count).collect();
