@@ -14,14 +14,14 @@ pub(super) fn predict(arguments: &CheckArguments) -> Result<Code, Failure> {
     let prediction = forecast(&resolved.scenario, &first)?;
     print(&match (prediction, arguments.json) {
         (prediction, true) => {
-            let rate = resolved.prediction.map(|rate| rate.value);
+            let rate = resolved.rate.map(|rate| rate.value);
             format!("{:#}\n", serde_json::json!({ "rate": rate, "prediction": prediction }))
         }
         (Some(prediction), false) => format!(
             "{}\nobjectives and risks are means over the peers; the first repeat's graph and data\n",
             theory(&prediction).to_text()
         ),
-        (None, false) => match resolved.prediction {
+        (None, false) => match resolved.rate {
             Some(rate) => {
                 format!("factor of the error per round: {}\n", figure(rate.value))
             }

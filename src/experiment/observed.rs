@@ -21,16 +21,23 @@ impl RepeatResult {
         let accounting = self.accounting(delta);
         let Bound { epsilon: record, route } = accounting.of_record(&self.exposure);
         let label = accounting.of_label(&self.exposure);
+        // Another peer may have been dealt the same record, and then has it, or its user's answer.
         let shared = self.multiplicity > 1;
-        let sees_peers = |observer| matches!(observer, Observer::Neighbour | Observer::OtherPeers);
+        let is_peer = |observer| matches!(observer, Observer::Neighbour | Observer::OtherPeers);
+        let [label_among_peers, record_among_peers] = [
+            accounting.of_label_among_peers(&self.exposure),
+            accounting.of_record_among_peers(&self.exposure),
+        ];
         let of = |observer, piece| {
             let own_server = observer == Observer::OwnServer;
             let (epsilon, by_response) = match piece {
                 Piece::Label if own_server => (accounting.labels, true),
+                Piece::Label if is_peer(observer) => {
+                    (label_among_peers, label_among_peers >= accounting.labels)
+                }
                 Piece::Label => (label, label >= accounting.labels),
                 Piece::Features if own_server => (Epsilon::UNBOUNDED, false),
-                // Another peer may have been dealt the same record, and then has it.
-                Piece::Features if shared && sees_peers(observer) => (Epsilon::UNBOUNDED, false),
+                Piece::Features if is_peer(observer) => (record_among_peers, false),
                 Piece::Features => (record, false),
             };
             let protected = epsilon.0.is_finite();

@@ -124,7 +124,7 @@ pub struct Resolved {
     /// The scenario, with numbers in the place of `auto`.
     pub scenario: Scenario,
     /// What theory expects of the number that it chose, if it chose.
-    pub prediction: Option<theory::Rate>,
+    pub rate: Option<theory::Rate>,
 }
 
 /// Puts numbers in the place of `auto`: the penalty, or the step, with the best predicted rate on
@@ -136,7 +136,7 @@ pub struct Resolved {
 pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     let mut scenario = checked.scenario().clone();
     if scenario.protocol.automatic().is_none() {
-        return Ok(Resolved { scenario, prediction: None });
+        return Ok(Resolved { scenario, rate: None });
     }
     let first = Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
     let ridge = scenario.model.regularisation / first.topology.peers() as f64;
@@ -155,7 +155,7 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
         }
         ProtocolConfig::GradientDescent(_) => None,
     };
-    Ok(Resolved { scenario, prediction: rate })
+    Ok(Resolved { scenario, rate })
 }
 
 /// Runs a scenario in memory and writes nothing.
@@ -200,7 +200,7 @@ pub fn execute(
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunResult, ExperimentError> {
-    let Resolved { ref scenario, prediction } = resolved;
+    let Resolved { ref scenario, rate } = resolved;
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
     let mut interrupted = false;
@@ -247,7 +247,7 @@ pub fn execute(
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario: resolved.scenario,
-        rate: prediction,
+        rate,
         prediction: theory,
         metrics,
         repeats,
@@ -433,7 +433,7 @@ fn run_repeat(
         repeat,
         stop_reason,
         exposure: Exposure::worst(&exposures),
-        epsilons: of_each(&exposures, |exposure| assembly.accounting.of_record(exposure).epsilon),
+        epsilons: of_each(&exposures, |peer| assembly.accounting.of_record_among_peers(peer)),
         labels: assembly.responses.as_ref().and_then(Responses::summary),
         multiplicity: assembly.data.multiplicity,
         locals,

@@ -63,16 +63,27 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// ε of any record at peers exposed like this.
+    /// ε of any record at peers exposed like this, against whoever sees their messages and no more.
     pub fn of_record(&self, exposure: &Exposure) -> Bound {
         exposure.record.group(self.copies).bound(self.delta)
     }
 
-    /// ε of any label: the user's own randomisation holds whatever peers release. A label moves a
+    /// ε of any label against the same: the user's own randomisation holds whatever peers release. A label moves a
     /// release no further than a whole record, so that its loss is never the greater one.
     pub fn of_label(&self, exposure: &Exposure) -> Epsilon {
         let by_releases = exposure.label.group(self.copies).bound(self.delta).epsilon;
         by_releases.min(self.labels)
+    }
+
+    /// ε of any record against all other peers together: none where one of them may have been dealt
+    /// the very record.
+    pub fn of_record_among_peers(&self, exposure: &Exposure) -> Epsilon {
+        if self.copies > 1 { Epsilon::UNBOUNDED } else { self.of_record(exposure).epsilon }
+    }
+
+    /// ε of any label against the same: another holder of the record has the user's answer.
+    pub fn of_label_among_peers(&self, exposure: &Exposure) -> Epsilon {
+        if self.copies > 1 { self.labels } else { self.of_label(exposure) }
     }
 }
 
@@ -200,8 +211,8 @@ impl<'a> Recorder<'a> {
             Metric::AverageTestAccuracy | Metric::AverageTestMse => {
                 mean(row.locals.iter().map(|l| l.average_test))
             }
-            Metric::Epsilon => self.compare.privacy.of_record(exposure).epsilon.0,
-            Metric::EpsilonLabels => self.compare.privacy.of_label(exposure).0,
+            Metric::Epsilon => self.compare.privacy.of_record_among_peers(exposure).0,
+            Metric::EpsilonLabels => self.compare.privacy.of_label_among_peers(exposure).0,
             Metric::Messages => row.messages as f64,
             Metric::Bytes => row.bytes as f64,
             Metric::SimSeconds if self.timed && row.time < SimTime::NEVER => row.time.seconds(),

@@ -9,12 +9,13 @@ use hushmesh::data::{LocalData, Partitioned};
 use hushmesh::learn::{Loss, Objective, Samples, axpy, central_optimum, distance, norm};
 use hushmesh::measure::{MeasureConfig, Perturbed, Scorer, What};
 use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Row, Schedule, run};
+use hushmesh::privacy::randomized_response::coefficient;
 use hushmesh::privacy::{Deviation, ObjectiveNoise};
 use hushmesh::protocol::PerPeer;
 use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer, PrimalNoise};
 use hushmesh::random::{Draws, Streams, Tape};
 use hushmesh::topology::{Link, Topology};
-use hushmesh::units::{PeerId, Round, Seed};
+use hushmesh::units::{Epsilon, PeerId, Round, Seed};
 use ndarray::Array2;
 use petgraph::graph::UnGraph;
 use serde::Deserialize;
@@ -41,6 +42,17 @@ struct Golden {
     iterations: Vec<Iteration>,
     opt_perturbed: Optimum,
     opt_original_labels: Optimum,
+    loss_samples: Vec<LossSample>,
+}
+
+/// A loss and the unbiased one of its label, (19), at a margin.
+#[derive(Deserialize)]
+struct LossSample {
+    y: f64,
+    z: f64,
+    eps: f64,
+    l: f64,
+    l_mod: f64,
 }
 
 #[derive(Deserialize)]
@@ -216,4 +228,15 @@ fn both_optima_of_the_example_are_found() {
     let clean = central_optimum(&scorer.objectives(), golden.a, &zero).unwrap();
     assert!(distance(&clean.w, &golden.opt_original_labels.w) < TOLERANCE);
     assert!((clean.value - golden.opt_original_labels.value).abs() < TOLERANCE);
+}
+
+#[test]
+fn the_unbiased_loss_is_the_plain_one_at_the_label_k_y() {
+    for sample in golden().loss_samples {
+        let k = coefficient(Epsilon(sample.eps));
+        let plain = Loss::Logistic.value(sample.y, sample.z);
+        let unbiased = Loss::Logistic.value(k * sample.y, sample.z);
+        assert!((plain - sample.l).abs() < TOLERANCE, "{} {}", sample.y, sample.z);
+        assert!((unbiased - sample.l_mod).abs() < TOLERANCE, "{} {}", sample.y, sample.z);
+    }
 }

@@ -290,6 +290,17 @@ fn copies_of_a_record_are_booked_as_a_group_and_promised_nothing() {
     // One of the other peers may have the very record.
     let [_, (stated, booked)] = against_the_others(&result);
     assert_eq!((stated, booked), (f64::INFINITY, f64::INFINITY));
+    assert!(series(&result, 0, Metric::Epsilon).iter().all(|&epsilon| epsilon == f64::INFINITY));
+    // Its label too, unless the user's own answer is all that anybody has of it.
+    let [(stated, booked), _] = against_the_others(&result);
+    assert_eq!((stated, booked), (f64::INFINITY, f64::INFINITY));
+    let levels = "delta: 1.0e-5, labels: {epsilon: 30}";
+    let yaml = ROW_OF_THREE.replace("{ratio: [1, 2, 3]}", repetition);
+    let answered =
+        run(&yaml.replace("delta: 1.0e-5", levels).replace("[3, 1, 2]", "[900, 900, 900]"));
+    let claims = answered.repeats[0].observed(Delta(1e-5));
+    assert!(epsilon(&claims, Observer::Eavesdropper, Piece::Label) < 1.0, "hidden by the noise");
+    assert_eq!(epsilon(&claims, Observer::OtherPeers, Piece::Label), 30.0, "known to a holder");
 }
 
 #[test]
