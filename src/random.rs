@@ -59,6 +59,16 @@ pub enum Purpose {
     ObjectiveNoise,
     /// The noise of sent models; one stream per peer, positioned by round.
     PrimalNoise,
+    /// Where a token starts and goes; one family per task, positioned by its moves.
+    Walk,
+    /// The noise of a token's updates; one family per task, positioned by update.
+    WalkNoise,
+    /// What a policy draws to decide; one family per task, one stream per peer, positioned by visit.
+    Decision,
+    /// The first weights of a policy; one family per task, one stream per peer.
+    PolicyStart,
+    /// Walks that are simulated to predict how many moves a run will take.
+    Forecast,
 }
 
 /// All streams of one repeat of a run.
