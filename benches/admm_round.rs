@@ -195,7 +195,7 @@ fn round_seconds(
             AdmmPeer::new(peer, own, topology.neighbours(peer), 1.0, Arc::clone(&parameters))
         })
         .collect();
-    let schedule = Schedule { every: 1, last: parameters.rounds };
+    let schedule = Schedule::of_peers(1, parameters.rounds);
     let mut ends = Vec::new();
     run(
         Engine::Simulated { workers },

@@ -91,7 +91,7 @@ fn one_case(peers: usize, workers: usize) {
             AdmmPeer::new(peer, own, graph.neighbours(peer), 1.0, Arc::clone(&parameters))
         })
         .collect();
-    let schedule = Schedule { every: ROUNDS, last: Round(ROUNDS) };
+    let schedule = Schedule::of_peers(ROUNDS, Round(ROUNDS));
     let began = Instant::now();
     run(
         Engine::Simulated { workers },

@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{engine:?}");
         let peer = |i| Averager { number: f64::from(i), round: Round(1), heard: Vec::new() };
         let peers = (0..10).map(peer).collect();
-        let schedule = Schedule { every: 10, last: ROUNDS };
+        let schedule = Schedule::of_peers(10, ROUNDS);
         let never = AtomicBool::new(false);
         run(engine, &topology, &links, peers, (&Plain, schedule), &never, &mut |row| {
             let numbers: Vec<String> = row.scored.iter().map(|x| format!("{x:.3}")).collect();

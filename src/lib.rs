@@ -75,7 +75,7 @@
 //!     &topology,
 //!     &Links::new(&NetworkConfig::default(), &topology, &streams),
 //!     peers.collect(),
-//!     (&scorer, Schedule { every: 10, last: rounds }),
+//!     (&scorer, Schedule::of_peers(10, rounds)),
 //!     &AtomicBool::new(false),
 //!     &mut |row| {
 //!         let errors = topology.ids().map(|peer| distance(row.state(peer), &optimum));

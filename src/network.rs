@@ -32,7 +32,7 @@ pub use config::{
 pub use context::Context;
 pub use error::NetworkError;
 pub use links::Links;
-pub use observe::{Flow, Probe, Row, Schedule, Snapshot, Totals};
+pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
 pub use peer::Peer;
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
@@ -51,7 +51,7 @@ pub enum Engine {
 }
 
 /// Why a run came to its end.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every peer has done its part.
     Finished,
@@ -61,7 +61,25 @@ pub enum Ending {
     Interrupted,
     /// A peer retired, and nobody could go on without it. Until then others may have sent more than
     /// the last complete row knows of.
-    Retired(Totals),
+    Retired,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<L> {
+    /// Why.
+    pub ending: Ending,
+    /// What all peers have sent by then, in a run that came to its own end (finished or retired).
+    pub totals: Totals,
+    /// What peers with models of their own left behind in such a run, in peer order.
+    pub partings: Vec<Parting<L>>,
+}
+
+impl<L> Outcome<L> {
+    /// One that was cut short.
+    fn cut_short(ending: Ending) -> Self {
+        Self { ending, totals: Totals::default(), partings: Vec::new() }
+    }
 }
 
 /// Runs the peers, peer i on node i, until they are done, are stopped or are stuck.
@@ -79,7 +97,7 @@ pub fn run<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
-) -> Result<Ending, NetworkError> {
+) -> Result<Outcome<R::Local>, NetworkError> {
     assert_eq!(peers.len(), topology.peers(), "one peer per node");
     match engine {
         Engine::Simulated { workers } => {

@@ -17,7 +17,7 @@ use crate::data::DataError;
 use crate::learn::CentralError;
 use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
 use crate::network::{
-    self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Peer, Row, Schedule,
+    self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
 };
 use crate::privacy::{Budget, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
@@ -286,7 +286,7 @@ fn run_peers(
     engine: Engine,
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
-) -> Result<Ending, NetworkError> {
+) -> Result<Outcome<LocalFigures>, NetworkError> {
     let rounds = scenario.protocol.rounds();
     let loss = scenario.model.loss;
     let ridge = scenario.model.regularisation / assembly.topology.peers() as f64;
@@ -301,7 +301,7 @@ fn run_peers(
         engine,
         topology: &assembly.topology,
         links: &Links::new(&scenario.network, &assembly.topology, &assembly.streams),
-        observation: (&assembly.scorer, Schedule { every: scenario.measure.every, last: rounds }),
+        observation: (&assembly.scorer, Schedule::of_peers(scenario.measure.every, rounds)),
         interrupt,
     };
     match &scenario.protocol {
@@ -365,7 +365,7 @@ impl Run<'_> {
         &self,
         peers: Vec<P>,
         on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
-    ) -> Result<Ending, NetworkError> {
+    ) -> Result<Outcome<LocalFigures>, NetworkError> {
         let Self { engine, topology, links, observation, interrupt } = *self;
         network::run(engine, topology, links, peers, observation, interrupt, on_row)
     }
@@ -390,17 +390,18 @@ fn run_repeat(
         engine != Engine::Threads,
     );
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
-    let ending = run_peers(scenario, assembly, engine, interrupt, &mut |row| {
-        let round = row.round;
-        let flow = recorder.record(row);
-        let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
-        progress(Progress { repeat, round, gap });
-        flow
-    })?;
+    let Outcome { ending, totals, .. } =
+        run_peers(scenario, assembly, engine, interrupt, &mut |row| {
+            let round = row.round;
+            let flow = recorder.record(row);
+            let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
+            progress(Progress { repeat, round, gap });
+            flow
+        })?;
     let stop_reason = match ending {
         Ending::Finished => StopReason::Rounds,
         Ending::Interrupted => StopReason::Interrupted,
-        Ending::Retired(totals) => {
+        Ending::Retired => {
             recorder.settle(totals);
             StopReason::Budget
         }

@@ -307,6 +307,8 @@ mod tests {
             scored: states.concat(),
             residuals: vec![0.5; states.len()],
             locals: vec![LocalFigures::default(); states.len()],
+            averages: Vec::new(),
+            journeys: Vec::new(),
         }
     }
 

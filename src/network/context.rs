@@ -1,6 +1,6 @@
 //! What a peer can do.
 
-use super::observe::Snapshot;
+use super::observe::{Journey, Snapshot};
 use crate::privacy::{Account, Receivers, Released, Wire};
 use crate::units::{PeerId, Round, SimTime};
 
@@ -12,6 +12,7 @@ pub(super) trait Port<M> {
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account);
+    fn deposit_token(&mut self, at: (u32, Round), snapshot: &Snapshot<'_>, journey: &Journey);
     fn fail(&mut self, reason: String);
 }
 
@@ -88,6 +89,18 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
     /// this is no message and is not booked.
     pub fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>) {
         self.port.deposit(round, snapshot, self.account);
+    }
+
+    /// Leaves what the token of a task carries after so many updates, to be measured. This is no
+    /// message and is not booked.
+    pub fn deposit_token(
+        &mut self,
+        task: u32,
+        updates: Round,
+        snapshot: &Snapshot<'_>,
+        journey: &Journey,
+    ) {
+        self.port.deposit_token((task, updates), snapshot, journey);
     }
 
     /// Says that the peer cannot go on: the run ends with an error that names it.

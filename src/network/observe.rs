@@ -4,19 +4,37 @@ use std::collections::BTreeMap;
 
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::privacy::{Account, Exposure};
+use crate::privacy::{Account, Exposure, Spent};
 use crate::units::{PeerId, Round, SimTime};
 
-/// Which rounds are measured: the first, every `every`-th, and the last.
+/// Which rounds are measured: the first, every `every`-th, and the last; and who leaves something to
+/// be measured in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// At least 1.
-    pub every: u32,
+    every: u32,
     /// The last round that the protocol may reach.
-    pub last: Round,
+    last: Round,
+    /// How many tokens are under way; none where every peer deposits.
+    tokens: Option<u32>,
 }
 
 impl Schedule {
+    /// Every peer leaves its state in every `every`-th round.
+    pub const fn of_peers(every: u32, last: Round) -> Self {
+        Self { every, last, tokens: None }
+    }
+
+    /// Each of so many tokens is measured at every `every`-th of its updates, wherever it is then.
+    pub const fn of_tokens(every: u32, last: Round, tokens: u32) -> Self {
+        Self { every, last, tokens: Some(tokens) }
+    }
+
+    /// How many deposits make a row.
+    pub(super) fn slots(&self, peers: usize) -> usize {
+        self.tokens.map_or(peers, |tokens| tokens as usize)
+    }
+
     /// Whether this round is measured.
     pub fn measures(&self, round: Round) -> bool {
         round.0 == 1 || round.0.is_multiple_of(self.every) || round == self.last
@@ -30,6 +48,16 @@ pub trait Probe: Sync {
 
     /// Looks at what a peer left: measuring is omniscient.
     fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> Self::Local;
+
+    /// Looks at what a token carried when it was measured.
+    fn token(&self, _task: u32, _snapshot: &Snapshot<'_>) -> Self::Local {
+        Self::Local::default()
+    }
+
+    /// Looks at the models that a peer keeps for itself, when the run is over.
+    fn parting(&self, _peer: PeerId, _models: &[f64]) -> Self::Local {
+        Self::Local::default()
+    }
 }
 
 /// What a peer leaves to be measured at the end of a round.
@@ -50,6 +78,61 @@ impl<'a> Snapshot<'a> {
     }
 }
 
+/// What a token has been through. It rides along for the measurement alone, and weighs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Journey {
+    /// Messages that carried it, each counted once however often it was transmitted.
+    pub hops: u64,
+    /// The bytes of these messages.
+    pub bytes: u64,
+    /// Visits that left it as it was, since the peer had nothing to add.
+    pub forwards: u64,
+    /// Updates of it, the other ones being of a peer's own model.
+    pub releases: u64,
+    /// Those among them without protection.
+    pub clear: u64,
+    /// Σμ² of the most exposed record by these releases, where only its label differs and where all
+    /// of it does.
+    pub exposed: [f64; 2],
+}
+
+impl Journey {
+    /// What its releases tell about any one record.
+    fn exposure(&self) -> Exposure {
+        let [label, record] = self.exposed.map(|squared| match self.clear {
+            0 => Spent::gaussian(squared.sqrt()),
+            _ => Spent::unbounded(),
+        });
+        Exposure { clear: self.clear, label, record }
+    }
+}
+
+/// What a peer has done by the end of a run, and the models that it kept for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work<'a> {
+    /// Times it trained, its own model or a token's.
+    pub updates: u64,
+    /// Those of a token's.
+    pub releases: u64,
+    /// Tokens that it passed on as they were.
+    pub forwards: u64,
+    /// Its own models, one after the other; empty where it keeps none.
+    pub models: &'a [f64],
+}
+
+/// The same with figures of the models in their place.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parting<L> {
+    /// Times it trained.
+    pub updates: u64,
+    /// Those of a token's model.
+    pub releases: u64,
+    /// Tokens that it passed on as they were.
+    pub forwards: u64,
+    /// Figures of its own models.
+    pub local: L,
+}
+
 /// Whether the run goes on after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -59,7 +142,7 @@ pub enum Flow {
     Stop,
 }
 
-/// All peers' deposits of one round, in peer order.
+/// All peers' deposits of one round, in peer order; or all tokens', in the order of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<L> {
     /// The round.
@@ -80,10 +163,14 @@ pub struct Row<L> {
     pub residuals: Vec<f64>,
     /// Each peer's figures.
     pub locals: Vec<L>,
+    /// The means of the states so far, one after the other, where tokens carry them.
+    pub averages: Vec<f64>,
+    /// What each token has been through; empty where there are none.
+    pub journeys: Vec<Journey>,
 }
 
 impl<L> Row<L> {
-    /// One peer's state.
+    /// One peer's, or token's, state.
     pub fn state(&self, peer: PeerId) -> &[f64] {
         &self.scored[peer.index() * self.dimension..][..self.dimension]
     }
@@ -163,6 +250,8 @@ impl<'a, R: Probe> Gathering<'a, R> {
                 scored: vec![0.0; self.peers * d],
                 residuals: vec![0.0; self.peers],
                 locals: vec![R::Local::default(); self.peers],
+                averages: Vec::new(),
+                journeys: Vec::new(),
             };
             (self.peers, row)
         });
@@ -184,12 +273,47 @@ impl<'a, R: Probe> Gathering<'a, R> {
     }
 }
 
+impl<R: Probe> Gathering<'_, R> {
+    /// Takes what a token carried. Tokens go from worker to worker, so each is a part of its own.
+    pub(super) fn deposit_token(
+        &mut self,
+        (task, round): (u32, Round),
+        snapshot: &Snapshot<'_>,
+        journey: &Journey,
+        time: SimTime,
+    ) {
+        if !self.schedule.measures(round) {
+            return;
+        }
+        let row = Row {
+            round,
+            time,
+            messages: journey.hops,
+            bytes: journey.bytes,
+            exposures: vec![journey.exposure()],
+            dimension: snapshot.scored.len(),
+            scored: snapshot.scored.to_vec(),
+            residuals: vec![snapshot.residual],
+            locals: vec![self.probe.token(task, snapshot)],
+            averages: snapshot.average.unwrap_or_default().to_vec(),
+            journeys: vec![*journey],
+        };
+        let _ = self.rows.send(Part { first: task as usize, row });
+    }
+
+    /// What a peer leaves when the run is over.
+    pub(super) fn parting(&self, peer: PeerId, work: &Work<'_>) -> Parting<R::Local> {
+        let Work { updates, releases, forwards, models } = *work;
+        Parting { updates, releases, forwards, local: self.probe.parting(peer, models) }
+    }
+}
+
 /// The measuring side: joins parts to rows and passes them on, in the order of rounds, until the
 /// receiver of rows has had enough or all workers have hung up. `stop` is called once, when it has
 /// had enough.
 pub(super) fn collect<L>(
     parts: &Receiver<Part<L>>,
-    peers: usize,
+    slots: usize,
     on_row: &mut dyn FnMut(Row<L>) -> Flow,
     stop: impl Fn(),
 ) {
@@ -202,7 +326,7 @@ pub(super) fn collect<L>(
         let round = part.row.round;
         let together = open.entry(round).or_default();
         together.push(part);
-        if together.iter().map(|part| part.row.residuals.len()).sum::<usize>() < peers {
+        if together.iter().map(|part| part.row.residuals.len()).sum::<usize>() < slots {
             continue;
         }
         let Some(row) = open.remove(&round).and_then(join) else { continue };
@@ -223,6 +347,8 @@ fn join<L>(mut parts: Vec<Part<L>>) -> Option<Row<L>> {
         row.scored.extend(next.scored);
         row.residuals.extend(next.residuals);
         row.locals.extend(next.locals);
+        row.averages.extend(next.averages);
+        row.journeys.extend(next.journeys);
         row
     })
 }

@@ -1,6 +1,7 @@
 //! What a protocol implements.
 
 use super::context::Context;
+use super::observe::Work;
 use crate::privacy::{Released, Wire};
 use crate::units::PeerId;
 
@@ -31,6 +32,12 @@ pub trait Peer: Send {
     /// wait for it then wait in vain, and the run is over when nobody can go on.
     fn retired(&self) -> bool {
         false
+    }
+
+    /// What it has done and the models that it keeps for itself, where those are more than what it
+    /// deposits: asked for once, when the run is over.
+    fn parting(&self) -> Option<Work<'_>> {
+        None
     }
 
     /// How much work a round is to this peer, relative to others: workers get equal shares.

@@ -24,9 +24,9 @@ use self::event::{Batch, Verdict};
 use self::shard::{Desk, Shard};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Flow, Gathering, Probe, Row, Schedule, Totals, collect};
+use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect};
 use super::peer::Peer;
-use super::{Ending, Topology};
+use super::{Ending, Outcome, Topology};
 use crate::units::PeerId;
 
 /// Rows that workers may be ahead of the measuring thread.
@@ -40,7 +40,7 @@ pub(super) fn run<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
-) -> Result<Ending, NetworkError> {
+) -> Result<Outcome<R::Local>, NetworkError> {
     let n = peers.len();
     let bounds = share_out(&peers, workers);
     let (stop, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -66,7 +66,7 @@ pub(super) fn run<P: Peer, R: Probe>(
             }));
         }
         drop(rows);
-        collect(&parts, n, on_row, || stop.store(true, Ordering::Relaxed));
+        collect(&parts, observation.1.slots(n), on_row, || stop.store(true, Ordering::Relaxed));
         handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
     });
     let stopped = stop.into_inner();
@@ -74,13 +74,14 @@ pub(super) fn run<P: Peer, R: Probe>(
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
     let (mut quiescent, mut retired) = (true, false);
-    let mut all_desks = Vec::new();
+    let (mut totals, mut partings) = (Totals::default(), Vec::new());
     for end in ends {
         match end {
-            Ok(Ok(End::Quiescent { waiting: waits, retired: left, desks })) => {
+            Ok(Ok(End::Quiescent { waiting: waits, retired: left, partings: parted, desks })) => {
                 waiting.extend(waits);
                 retired |= left;
-                all_desks.push(desks);
+                partings.extend(parted);
+                desks.iter().for_each(|desk| desk.add_to(&mut totals));
             }
             Ok(Ok(End::Told)) => quiescent = false,
             // What peers do beyond the row that stopped the run is not reported.
@@ -93,15 +94,13 @@ pub(super) fn run<P: Peer, R: Probe>(
         }
     }
     if stopped {
-        Ok(Ending::Stopped)
+        Ok(Outcome::cut_short(Ending::Stopped))
     } else if !quiescent {
-        Ok(Ending::Interrupted)
+        Ok(Outcome::cut_short(Ending::Interrupted))
     } else if retired {
-        let mut totals = Totals::default();
-        all_desks.iter().flatten().for_each(|desk| desk.add_to(&mut totals));
-        Ok(Ending::Retired(totals))
+        Ok(Outcome { ending: Ending::Retired, totals, partings })
     } else if waiting.is_empty() {
-        Ok(Ending::Finished)
+        Ok(Outcome { ending: Ending::Finished, totals, partings })
     } else {
         let count = waiting.len();
         let named = waiting.into_iter().take(NAMED);
@@ -146,9 +145,14 @@ fn share_out<P: Peer>(peers: &[P], workers: usize) -> Vec<usize> {
 }
 
 /// How a worker ended.
-enum End {
+enum End<L> {
     /// Nothing is under way any more; these of its peers still wait, and some may have retired.
-    Quiescent { waiting: Vec<(PeerId, Vec<PeerId>)>, retired: bool, desks: Vec<Desk> },
+    Quiescent {
+        waiting: Vec<(PeerId, Vec<PeerId>)>,
+        retired: bool,
+        partings: Vec<Parting<L>>,
+        desks: Vec<Desk>,
+    },
     /// It was told to stop, or another worker failed.
     Told,
 }
@@ -158,7 +162,7 @@ fn work<P: Peer, R: Probe>(
     mut shard: Shard<'_, P, R>,
     exchange: &Exchange<P::Message>,
     asked_to_stop: impl Fn() -> bool,
-) -> Result<End, (PeerId, String)> {
+) -> Result<End<R::Local>, (PeerId, String)> {
     let mut window = None;
     loop {
         let ran = catch_unwind(AssertUnwindSafe(|| match window {
@@ -178,7 +182,8 @@ fn work<P: Peer, R: Probe>(
             (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
             (_, None) => {
                 let (waiting, retired) = (shard.waiting(), shard.retired());
-                return Ok(End::Quiescent { waiting, retired, desks: shard.into_desks() });
+                let (partings, desks) = (shard.partings(), shard.into_desks());
+                return Ok(End::Quiescent { waiting, retired, partings, desks });
             }
             (Verdict::Go, next) => window = next,
         }

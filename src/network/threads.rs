@@ -15,10 +15,11 @@ use super::context::{Context, Port};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
 use super::observe::{
-    Deposit, Flow, Gathering, Part, Probe, Row, Schedule, Snapshot, Totals, collect,
+    Deposit, Flow, Gathering, Journey, Part, Parting, Probe, Row, Schedule, Snapshot, Totals,
+    collect,
 };
 use super::peer::Peer;
-use super::{Ending, Topology};
+use super::{Ending, Outcome, Topology};
 use crate::privacy::{Account, Released, Wire};
 use crate::units::{PeerId, Round, SimTime};
 
@@ -100,7 +101,7 @@ pub(super) fn run<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
-) -> Result<Ending, NetworkError> {
+) -> Result<Outcome<R::Local>, NetworkError> {
     let n = peers.len();
     if n > PEER_LIMIT {
         return Err(NetworkError::TooManyThreads { peers: n, limit: PEER_LIMIT });
@@ -136,7 +137,7 @@ pub(super) fn run<P: Peer, R: Probe>(
             }
         }
         drop(rows);
-        collect(&parts, n, on_row, || {
+        collect(&parts, observation.1.slots(n), on_row, || {
             stop.store(true, Ordering::SeqCst);
             hall.end();
         });
@@ -146,23 +147,24 @@ pub(super) fn run<P: Peer, R: Probe>(
     let name = |peer: PeerId| topology.name(peer).into_owned();
     // What peers do beyond the row that stopped the run is not reported.
     if stop.into_inner() {
-        return Ok(Ending::Stopped);
+        return Ok(Outcome::cut_short(Ending::Stopped));
     }
     if let Some((peer, message)) = hall.failure.into_inner().ok().flatten() {
         return Err(NetworkError::Failed { peer: name(peer), message });
     }
     if !hall.quiescent.into_inner() {
-        return Ok(Ending::Interrupted);
+        return Ok(Outcome::cut_short(Ending::Interrupted));
     }
-    let lives: Vec<Life> = waits
+    let mut lives: Vec<Life<R::Local>> = waits
         .into_iter()
         // The engine itself failed, outside of any peer's turn: not ours to dress up.
         .map(|wait| wait.unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
         .collect();
+    let mut totals = Totals::default();
+    lives.iter().for_each(|life| totals.add(life.messages, life.bytes, &life.account));
+    let partings = lives.iter_mut().filter_map(|life| life.parting.take()).collect();
     if lives.iter().any(|life| life.retired) {
-        let mut totals = Totals::default();
-        lives.iter().for_each(|life| totals.add(life.messages, life.bytes, &life.account));
-        return Ok(Ending::Retired(totals));
+        return Ok(Outcome { ending: Ending::Retired, totals, partings });
     }
     let waiting: Vec<(String, Vec<String>)> = lives
         .into_iter()
@@ -172,7 +174,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         .map(|(peer, others)| (name(peer), others.into_iter().map(name).collect()))
         .collect();
     if waiting.is_empty() {
-        Ok(Ending::Finished)
+        Ok(Outcome { ending: Ending::Finished, totals, partings })
     } else {
         let count = waiting.len();
         let waiting = waiting.into_iter().take(NAMED).collect();
@@ -181,10 +183,11 @@ pub(super) fn run<P: Peer, R: Probe>(
 }
 
 /// How a peer's thread ended.
-struct Life {
+struct Life<L> {
     /// Whom the peer still waits for.
     waiting: Vec<PeerId>,
     retired: bool,
+    parting: Option<Parting<L>>,
     messages: u64,
     bytes: u64,
     account: Account,
@@ -199,7 +202,7 @@ fn live<P: Peer, R: Probe>(
     observation: (&R, Schedule),
     rows: Sender<Part<R::Local>>,
     interrupt: &AtomicBool,
-) -> Life {
+) -> Life<R::Local> {
     let mut port = ThreadPort {
         me,
         hall,
@@ -241,6 +244,7 @@ fn live<P: Peer, R: Probe>(
     Life {
         waiting: peer.waiting_for(),
         retired: peer.retired(),
+        parting: peer.parting().map(|work| port.gathering.parting(me, &work)),
         messages: port.messages,
         bytes: port.bytes,
         account,
@@ -292,5 +296,9 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
             messages: self.messages,
             bytes: self.bytes,
         });
+    }
+
+    fn deposit_token(&mut self, at: (u32, Round), snapshot: &Snapshot<'_>, journey: &Journey) {
+        self.gathering.deposit_token(at, snapshot, journey, SimTime::ZERO);
     }
 }

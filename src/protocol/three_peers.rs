@@ -42,7 +42,7 @@ pub(super) fn rows_and_moments<P: Peer>(
     let peer = |id| make(id, LocalData::new(data.train.clone(), id), topology.neighbours(id));
     let peers = topology.ids().map(peer).collect();
     let links = Links::new(&NetworkConfig::default(), &topology, &streams);
-    let schedule = Schedule { every: 1, last: rounds };
+    let schedule = Schedule::of_peers(1, rounds);
     let idle = AtomicBool::new(false);
     let mut rows = Vec::new();
     run(engine, &topology, &links, peers, (&Nothing, schedule), &idle, &mut |row| {

@@ -202,7 +202,7 @@ fn twelve_rounds_with_both_noises_are_matched_to_1e_10_on_every_engine() {
             AdmmPeer::new(id, data, near, golden.coth_half_eps, Arc::clone(&parameters))
         };
         let peers = topology.ids().map(peer).collect();
-        let schedule = Schedule { every: 1, last: parameters.rounds };
+        let schedule = Schedule::of_peers(1, parameters.rounds);
         let mut rounds = 0;
         let never = AtomicBool::new(false);
         run(engine, &topology, &links, peers, (&scorer, schedule), &never, &mut |row| {

@@ -109,14 +109,14 @@ impl Probe for Nothing {
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
-const SCHEDULE: Schedule = Schedule { every: 1, last: Round(1) };
+const SCHEDULE: Schedule = Schedule::of_peers(1, Round(1));
 
 fn run_parallel<P: Peer>(workers: usize, topology: &Topology, links: &Links, peers: Vec<P>) {
     let idle = AtomicBool::new(false);
     let engine = Engine::Simulated { workers };
     let ending =
         run(engine, topology, links, peers, (&Nothing, SCHEDULE), &idle, &mut |_| Flow::Continue);
-    assert_eq!(ending, Ok(Ending::Finished));
+    assert_eq!(ending.map(|outcome| outcome.ending), Ok(Ending::Finished));
 }
 
 /// The textbook: one heap of events, popped one by one. Interfaces, links and desks are written
@@ -190,6 +190,7 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
             let cost = passes * self.world.links.seconds_per_sample(self.me);
             self.now += SimTime::from_seconds(cost).0;
         }
+        fn deposit_token(&mut self, _: (u32, Round), _: &Snapshot<'_>, _: &Journey) {}
         fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
         fn fail(&mut self, _: String) {}
     }
@@ -448,8 +449,9 @@ fn count(
     let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
     let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
     let peers = (0..4).map(|_| Counter { round: Round(0), fails_in }).collect();
-    let schedule = Schedule { every: 1, last: Round(50) };
+    let schedule = Schedule::of_peers(1, Round(50));
     run(engine, &ring, &links, peers, (&Nothing, schedule), &AtomicBool::new(false), on_row)
+        .map(|outcome| outcome.ending)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::event::{Event, Queue, What};
 use crate::network::context::{Context, Port};
 use crate::network::links::Links;
-use crate::network::observe::{Deposit, Gathering, Probe, Snapshot, Totals};
+use crate::network::observe::{Deposit, Gathering, Journey, Parting, Probe, Snapshot, Totals};
 use crate::network::peer::Peer;
 use crate::privacy::{Account, Released, Wire};
 use crate::topology::Topology;
@@ -312,6 +312,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.peers.iter().any(Peer::retired)
     }
 
+    /// What its peers leave behind, those that leave anything.
+    pub(super) fn partings(&self) -> Vec<Parting<R::Local>> {
+        let ids = (self.first..).map(PeerId::new);
+        let works = ids.zip(&self.peers).filter_map(|(id, peer)| Some((id, peer.parting()?)));
+        works.map(|(id, work)| self.gathering.parting(id, &work)).collect()
+    }
+
     /// What the network kept of its peers, in their order.
     pub(super) fn into_desks(self) -> Vec<Desk> {
         self.desks
@@ -410,5 +417,9 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
             messages: self.desk.messages,
             bytes: self.desk.bytes,
         });
+    }
+
+    fn deposit_token(&mut self, at: (u32, Round), snapshot: &Snapshot<'_>, journey: &Journey) {
+        self.gathering.deposit_token(at, snapshot, journey, self.now);
     }
 }

@@ -171,11 +171,11 @@ fn watched(
     };
     let peers: Vec<Watched> = topology.ids().map(peer).collect();
     let links = Links::new(&NetworkConfig::default(), topology, &streams);
-    let schedule = Schedule { every: 1, last: parameters.rounds };
+    let schedule = Schedule::of_peers(1, parameters.rounds);
     let idle = AtomicBool::new(false);
     let observation = (&Nothing, schedule);
     let ending = run(engine, topology, &links, peers, observation, &idle, &mut |_| Flow::Continue);
-    assert_eq!(ending.unwrap(), Ending::Finished);
+    assert_eq!(ending.unwrap().ending, Ending::Finished);
     let mut traces = std::mem::take(&mut *traces.lock().unwrap());
     traces.sort_by_key(|trace| (trace.round, trace.peer));
     assert_eq!(traces.len(), topology.peers() * (parameters.rounds.0 as usize + 1));

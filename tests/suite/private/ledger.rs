@@ -413,7 +413,7 @@ fn a_message_sent_twice_costs_more_than_one_sent_once() {
             &topology,
             &links,
             [0, 1, 2].map(peer).into(),
-            (&Nothing, Schedule { every: 1, last: Round(1) }),
+            (&Nothing, Schedule::of_peers(1, Round(1))),
             &AtomicBool::new(false),
             &mut |row| {
                 rows.push(row);
