@@ -7,6 +7,7 @@ mod conjugate_gradients;
 mod loss;
 mod model;
 mod objective;
+mod one_vs_all;
 mod vector;
 
 pub use central::{Central, CentralError, central_optimum};
@@ -15,4 +16,5 @@ pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use loss::Loss;
 pub use model::ModelConfig;
 pub use objective::{Objective, Samples};
+pub use one_vs_all::{Batch, Tasks};
 pub use vector::{axpy, distance, dot, norm};
