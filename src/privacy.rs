@@ -2,9 +2,11 @@
 //!
 //! A message can only be sent as [`Released`], and only this folder makes one: [`public`] for what
 //! no data went into (counters, control), [`noisy`] for what a mechanism protects, [`in_the_clear`]
-//! for what leaves unprotected, which the sender must say, piece by piece. Every release is booked in the sender's [`Account`] when it is
-//! sent, not when it is made: sending twice is booked twice. [`randomized_response`] comes before all
-//! of it: users' labels are randomised on their own devices, before a peer sees them.
+//! for what leaves unprotected, which the sender must say, piece by piece. Every release is booked in
+//! the sender's [`Account`] when it is sent, not when it is made: sending twice is booked twice, and
+//! what others pass on, or what was booked ahead as seen by everybody, costs nothing more.
+//! [`randomized_response`] comes before all of it: users' labels are randomised on their own devices,
+//! before a peer sees them.
 //!
 //! What releases cost together is a [`Spent`], whose bound at a δ names the route that gave it:
 //!
@@ -23,6 +25,7 @@
 //! ```
 
 mod beta;
+mod calibrated;
 mod config;
 mod gaussian;
 mod ledger;
@@ -32,10 +35,12 @@ mod observer;
 pub mod randomized_response;
 mod released;
 mod renyi;
+mod repetition;
 mod spent;
 mod wire;
 
 pub use beta::{binomial_interval, regularised_beta};
+pub use calibrated::{Composition, ReleaseNoise, Share};
 pub use config::PrivacyConfig;
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
 pub use ledger::{Account, Budget, Exposure, Line, Protection, Receivers};
@@ -46,11 +51,13 @@ pub use objective_noise::{
 pub use observer::{Observer, Piece};
 pub use randomized_response::{Correction, LabelSummary, LabelsConfig, Responses, randomise};
 pub use released::{
-    Charge, Mechanism, Part, Pieces, Relation, Released, Sensitivity, in_the_clear, noisy, public,
+    Batches, Charge, Mechanism, Part, Pieces, Records, Relation, Released, Sensitivity,
+    in_the_clear, noisy, public,
 };
 pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,
     zcdp_epsilon_simple,
 };
+pub use repetition::repetition;
 pub use spent::{Bound, Route, Spent};
 pub use wire::{Wire, WireError};

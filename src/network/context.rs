@@ -51,7 +51,8 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
         self.port.now()
     }
 
-    /// Sends a message to one neighbour and books the release.
+    /// Sends a message to one neighbour and books the release. What arrives has been booked: to pass it
+    /// on costs a relay nothing.
     ///
     /// # Panics
     /// If `to` is not a neighbour: the run then ends with an error that names this peer.
@@ -61,18 +62,26 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
             .binary_search(&to)
             .unwrap_or_else(|_| panic!("sends to {to}, which is no neighbour"));
         self.account.book(message.charge(), Receivers::Link);
-        self.port.transmit(slot, message);
+        self.port.transmit(slot, message.settled());
     }
 
-    /// Sends the same message to every neighbour and books one release to all of them.
+    /// Sends the same message to every neighbour and books one release to all of them. What arrives
+    /// has been booked, as with [`send`](Self::send).
     pub fn broadcast(&mut self, message: &Released<M>) {
         if self.neighbours.is_empty() {
             return;
         }
         self.account.book(message.charge(), Receivers::Neighbours);
         for slot in 0..self.neighbours.len() {
-            self.port.transmit(slot, message.clone());
+            self.port.transmit(slot, message.clone().settled());
         }
+    }
+
+    /// Books now what leaves later, by whatever way: it may be sent, passed on and published without
+    /// being booked again. It counts as seen by everybody, whether or not it is ever sent.
+    pub fn release<T>(&mut self, value: Released<T>) -> Released<T> {
+        self.account.book(value.charge(), Receivers::Everybody);
+        value.settled()
     }
 
     /// Asks to be called back after `delay` (at once, on the threads engine).
@@ -116,5 +125,73 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
     /// Scratch space that lives as long as the worker; its content does not outlast the call.
     pub fn workspace(&mut self) -> &mut Vec<f64> {
         self.workspace
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::{Charge, Exposure, Pieces, in_the_clear};
+
+    /// Keeps what is sent.
+    #[derive(Default)]
+    struct Pigeonhole(Vec<(usize, Released<u32>)>);
+
+    impl Port<u32> for Pigeonhole {
+        fn now(&self) -> SimTime {
+            SimTime::ZERO
+        }
+        fn transmit(&mut self, slot: usize, message: Released<u32>) {
+            self.0.push((slot, message));
+        }
+        fn timer(&mut self, _: SimTime) {}
+        fn spend(&mut self, _: f64) {}
+        fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
+        fn fail(&mut self, reason: String) {
+            panic!("{reason}");
+        }
+    }
+
+    /// What a peer between two others has sent and booked after it acted.
+    fn act(act: impl FnOnce(&mut Context<'_, u32>)) -> (Vec<(usize, Released<u32>)>, Account) {
+        let (mut port, mut account) = (Pigeonhole::default(), Account::default());
+        let neighbours = [PeerId(0), PeerId(2)];
+        let mut workspace = Vec::new();
+        act(&mut Context::new(PeerId(1), &neighbours, &mut port, &mut account, &mut workspace));
+        (port.0, account)
+    }
+
+    #[test]
+    fn a_relayed_message_costs_its_relay_nothing() {
+        let secret = || in_the_clear(7, Pieces::RECORD);
+        let (sent, origin) = act(|context| {
+            context.send(PeerId(2), secret());
+            context.broadcast(&secret());
+        });
+        assert_eq!(origin.exposure().clear, 2, "one release each");
+        let slots: Vec<_> = sent.iter().map(|(slot, message)| (*slot, *message.value())).collect();
+        assert_eq!(slots, [(1, 7), (0, 7), (1, 7)]);
+        for (_, message) in sent {
+            let (passed_on, relay) = act(|context| {
+                context.broadcast(&message);
+                context.send(PeerId(0), message.map(|value| value + 1));
+            });
+            assert_eq!(relay.exposure(), Exposure::default());
+            assert!(passed_on.iter().all(|(_, message)| message.charge() == &Charge::Public));
+        }
+    }
+
+    #[test]
+    fn what_was_released_ahead_is_booked_once_however_often_it_is_sent() {
+        let (sent, account) = act(|context| {
+            let model = context.release(in_the_clear(7, Pieces::RECORD));
+            assert_eq!(context.account().exposure().clear, 1, "before it is sent");
+            context.send(PeerId(0), model.clone());
+            context.broadcast(&model);
+        });
+        assert_eq!(sent.len(), 3);
+        assert_eq!(account.exposure().clear, 1);
+        let receivers: Vec<_> = account.lines().iter().map(|line| line.receivers).collect();
+        assert_eq!(receivers, [Receivers::Everybody]);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
-use super::released::{Charge, Mechanism, Part, Pieces, Relation};
+use super::released::{Batches, Charge, Mechanism, Part, Pieces, Records, Relation, Sensitivity};
 use crate::units::{Delta, Epsilon};
 
 /// Who gets to see one release.
@@ -13,6 +13,8 @@ pub enum Receivers {
     Link,
     /// All neighbours, the same value.
     Neighbours,
+    /// Whoever it reaches, later and by whatever way: it is passed on, and published in the end.
+    Everybody,
 }
 
 /// How a release was protected.
@@ -24,9 +26,13 @@ pub enum Protection {
     Gaussian(Relation),
     /// By Laplace noise.
     Laplace(Relation),
+    /// By normal noise, on some batches of the records, of which one may be replaced by another: the
+    /// cost is kept [by batch](Account::batches).
+    Batches,
 }
 
 impl Protection {
+    /// Of what concerns all records.
     fn of(part: &Part) -> Self {
         match *part {
             Part::Clear(pieces) => Self::Clear(pieces),
@@ -39,12 +45,13 @@ impl Protection {
         }
     }
 
-    /// Between which neighbours its cost is counted. What is in the clear costs everything between
+    /// How many steps between its neighbours lead to a data set in which one record is replaced. To
+    /// replace is to remove and to add: a group of two. What is in the clear costs everything between
     /// any.
-    fn counts_under(self, relation: Relation) -> bool {
+    fn steps_to_replace(self) -> usize {
         match self {
-            Self::Clear(_) => true,
-            Self::Gaussian(own) | Self::Laplace(own) => own == relation,
+            Self::Gaussian(Relation::AddRemove) | Self::Laplace(Relation::AddRemove) => 2,
+            _ => 1,
         }
     }
 }
@@ -58,25 +65,55 @@ pub struct Line {
     pub receivers: Receivers,
     /// How many there were.
     pub count: u64,
-    /// What they cost together where only a label differs.
+    /// What they cost together where only a label differs; nothing here for those of batches.
     pub label: Spent,
-    /// What they cost together where a whole record differs.
+    /// What they cost together where a whole record differs; nothing here for those of batches.
     pub record: Spent,
 }
 
 /// One peer's account: a line per kind of release, never one per message. Costs of Gaussian releases
 /// add up to one number, whatever their scales, so its size does not grow with the rounds.
+///
+/// A record is in one batch, so that releases of other batches tell nothing about it (parallel
+/// composition between neighbours that differ by replacing one), while those of its own add up. Such
+/// releases are booked by batch where noise is Gaussian, one record may replace another and the cut
+/// is that of the first of them. Any other release of batches is booked as if it concerned every
+/// record as much as the one that it concerns most.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
     lines: Vec<Line>,
+    /// Σμ² of every batch, for a label and for a record.
+    batches: Vec<[f64; 2]>,
+    /// The greatest over batches of either.
+    worst: [f64; 2],
+}
+
+/// Gaussian noise on batches.
+#[derive(Clone, Copy)]
+struct Cut {
+    batches: Batches,
+    mechanism: Mechanism,
+    sensitivity: Sensitivity,
+}
+
+impl Cut {
+    /// μ² for a label and for a record of a batch that was used so often.
+    fn squares(&self, uses: u32) -> [f64; 2] {
+        self.mechanism.costs(self.sensitivity, uses).map(|spent| spent.mu_squared())
+    }
 }
 
 impl Account {
     /// Books one release.
     pub fn book(&mut self, charge: &Charge, receivers: Receivers) {
         for part in charge.parts() {
-            let protection = Protection::of(part);
-            let [label, record] = part.cost();
+            let (protection, [label, record]) = match self.cut(part, charge) {
+                Some(cut) => {
+                    self.book_batches(&cut);
+                    (Protection::Batches, [Spent::default(), Spent::default()])
+                }
+                None => (Protection::of(part), part.cost()),
+            };
             let same =
                 |line: &&mut Line| line.protection == protection && line.receivers == receivers;
             match self.lines.iter_mut().find(same) {
@@ -92,30 +129,114 @@ impl Account {
         }
     }
 
+    /// The part as one that is booked by batch, if it can be: in the cut that is in the books, or in
+    /// that of the first such part of the charge.
+    fn cut(&self, part: &Part, charge: &Charge) -> Option<Cut> {
+        let cut = Self::by_batch(part)?;
+        let of = match self.batches.len() {
+            0 => charge.parts().iter().find_map(Self::by_batch)?.batches.of as usize,
+            of => of,
+        };
+        (cut.batches.of as usize == of).then_some(cut)
+    }
+
+    /// The part as one that is booked by batch, if it is of that kind.
+    fn by_batch(part: &Part) -> Option<Cut> {
+        match *part {
+            Part::Noisy {
+                mechanism: mechanism @ Mechanism::Gaussian { .. },
+                sensitivity,
+                records: Records::Batches(batches),
+                relation: Relation::ReplaceOne,
+            } if batches.of > 0 => Some(Cut { batches, mechanism, sensitivity }),
+            _ => None,
+        }
+    }
+
+    fn book_batches(&mut self, cut: &Cut) {
+        let Cut { batches, .. } = *cut;
+        if self.batches.is_empty() {
+            self.batches.resize(batches.of as usize, [0.0; 2]);
+        }
+        // A batch has been used as often as the whole range goes round, or once more.
+        let rounds = batches.count / batches.of;
+        let squares = [rounds, rounds.saturating_add(1)].map(|uses| cut.squares(uses));
+        for batch in batches.iter() {
+            let more = squares[usize::from(batches.uses(batch) > rounds)];
+            let sums = &mut self.batches[batch as usize];
+            for ((sum, worst), more) in sums.iter_mut().zip(&mut self.worst).zip(more) {
+                *sum += more;
+                *worst = worst.max(*sum);
+            }
+        }
+    }
+
     /// The lines, in the order of their first release.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
+    /// Σμ² of the Gaussian releases of each batch, where only a label of it differs and where a whole
+    /// record does, besides what the releases of all records cost; empty where there was none.
+    pub fn batches(&self) -> &[[f64; 2]] {
+        &self.batches
+    }
+
     /// What all releases together tell about one record, between neighbours that differ by
-    /// replacing one: whoever sees a peer's links, or only its last message, knows no more.
+    /// replacing one: whoever sees a peer's links, or only its last message, knows no more. It is
+    /// what the releases of all records cost and, on top, those of the worst batch.
     pub fn exposure(&self) -> Exposure {
+        let mut exposure = self.of_all_records();
+        exposure.add_squares(self.worst);
+        exposure
+    }
+
+    /// What the worst record among those that a release concerns would have lost in all, with this
+    /// release booked too. Nothing where it concerns none.
+    ///
+    /// This is the question of a budget: batches that are spent do not keep others from being used.
+    pub fn after(&self, charge: &Charge) -> Exposure {
+        let mut exposure = self.of_all_records();
+        let mut worst = None;
+        for part in charge.parts() {
+            let Some(cut) = self.cut(part, charge) else {
+                let [label, record] = part.cost();
+                // What costs nothing concerns nobody.
+                if label.is_nothing() && record.is_nothing() {
+                    continue;
+                }
+                exposure.add(Protection::of(part), 1, [&label, &record]);
+                worst = Some(greater(worst.unwrap_or_default(), self.worst));
+                continue;
+            };
+            for batch in cut.batches.iter() {
+                let mut sums = self.batches.get(batch as usize).copied().unwrap_or_default();
+                for cut in charge.parts().iter().filter_map(|part| self.cut(part, charge)) {
+                    let [label, record] = cut.squares(cut.batches.uses(batch));
+                    sums = [sums[0] + label, sums[1] + record];
+                }
+                worst = Some(greater(worst.unwrap_or_default(), sums));
+            }
+        }
+        worst.map_or_else(Exposure::default, |worst| {
+            exposure.add_squares(worst);
+            exposure
+        })
+    }
+
+    /// What the releases that concern all records tell about one.
+    fn of_all_records(&self) -> Exposure {
         let mut exposure = Exposure::default();
-        for line in &self.lines {
-            if matches!(line.protection, Protection::Clear(_)) {
-                exposure.clear += line.count;
-            }
-            if line.protection.counts_under(Relation::ReplaceOne) {
-                exposure.label.add(&line.label);
-                exposure.record.add(&line.record);
-            } else {
-                // To replace is to remove and to add: a group of two.
-                exposure.label.add(&line.label.group(2));
-                exposure.record.add(&line.record.group(2));
-            }
+        for Line { protection, count, label, record, .. } in &self.lines {
+            exposure.add(*protection, *count, [label, record]);
         }
         exposure
     }
+}
+
+/// The greater of both, for a label and for a record.
+fn greater(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0].max(b[0]), a[1].max(b[1])]
 }
 
 /// What a peer's releases so far tell about one of its records, to all who receive them together.
@@ -130,6 +251,29 @@ pub struct Exposure {
 }
 
 impl Exposure {
+    /// Adds so many releases of one kind that cost a label and a record this together.
+    fn add(&mut self, protection: Protection, count: u64, [label, record]: [&Spent; 2]) {
+        if matches!(protection, Protection::Clear(_)) {
+            self.clear += count;
+        }
+        match protection.steps_to_replace() {
+            1 => {
+                self.label.add(label);
+                self.record.add(record);
+            }
+            steps => {
+                self.label.add(&label.group(steps));
+                self.record.add(&record.group(steps));
+            }
+        }
+    }
+
+    /// Adds Σμ² of Gaussian releases, for a label and for a record.
+    fn add_squares(&mut self, [label, record]: [f64; 2]) {
+        self.label.add(&Spent::gaussian_squares(label));
+        self.record.add(&Spent::gaussian_squares(record));
+    }
+
     /// The greatest cost of several peers, and all their releases in the clear: what can be said of
     /// every record, whoever holds it.
     pub fn worst<'a>(exposures: impl IntoIterator<Item = &'a Self>) -> Self {
@@ -170,78 +314,4 @@ impl Budget {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Sensitivity, in_the_clear, public};
-    use super::*;
-
-    fn gaussian(label: f64, record: f64, relation: Relation) -> Charge {
-        let sensitivity = Sensitivity { label, record };
-        let mechanism = Mechanism::Gaussian { deviation: 1.0 };
-        Charge::One(Part::Noisy { mechanism, sensitivity, relation })
-    }
-
-    #[test]
-    fn sending_twice_is_booked_twice_and_public_values_are_no_release_of_data() {
-        let mut account = Account::default();
-        let clear = in_the_clear((), Pieces::RECORD);
-        account.book(clear.charge(), Receivers::Neighbours);
-        account.book(clear.charge(), Receivers::Neighbours);
-        account.book(clear.charge(), Receivers::Link);
-        account.book(public(()).charge(), Receivers::Link);
-        assert_eq!(account.exposure().clear, 3);
-        assert!(account.exposure().record.is_unbounded());
-        assert_eq!(account.lines().len(), 2, "one line per kind");
-        assert_eq!(account.lines()[0].count, 2);
-    }
-
-    #[test]
-    fn the_account_of_a_thousand_scales_is_one_line() {
-        let mut account = Account::default();
-        for t in 1..=1000 {
-            let t = f64::from(t);
-            account.book(&gaussian(0.5 / t, 1.0 / t, Relation::ReplaceOne), Receivers::Neighbours);
-        }
-        assert_eq!(account.lines().len(), 1);
-        let exposure = account.exposure();
-        let basel: f64 = (1..=1000).map(|t| f64::from(t).powi(-2)).sum();
-        assert!((exposure.record.mu_squared() - basel).abs() < 1e-12);
-        assert!((exposure.label.mu_squared() - basel / 4.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_message_sent_twice_costs_more_epsilon() {
-        let delta = Delta(1e-5);
-        let mut account = Account::default();
-        let charge = gaussian(0.1, 0.2, Relation::ReplaceOne);
-        account.book(&charge, Receivers::Link);
-        let once = account.exposure().record.bound(delta).epsilon;
-        account.book(&charge, Receivers::Link);
-        let twice = account.exposure().record.bound(delta).epsilon;
-        assert!(twice.0 > 1.3 * once.0, "{once} {twice}");
-    }
-
-    #[test]
-    fn adding_and_removing_is_half_of_replacing() {
-        let mut account = Account::default();
-        account.book(&gaussian(0.0, 1.0, Relation::AddRemove), Receivers::Link);
-        account.book(&gaussian(0.0, 1.0, Relation::ReplaceOne), Receivers::Link);
-        assert_eq!(account.lines().len(), 2, "relations are kept apart");
-        assert!((account.exposure().record.mu_squared() - 5.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_budget_allows_what_the_accountant_says() {
-        let delta = Delta(1e-5);
-        for copies in [1, 3] {
-            let budget = Budget::new(Epsilon(1.0), delta, copies);
-            for steps in 1..40 {
-                let spent = Spent::gaussian(0.02 * f64::from(steps));
-                let epsilon = spent.group(copies).bound(delta).epsilon;
-                assert_eq!(budget.allows(&spent), epsilon.0 <= 1.0, "{copies} {steps}");
-            }
-            assert!(!budget.allows(&Spent::laplace(1.001)));
-            assert!(budget.allows(&Spent::laplace(0.33)));
-            assert!(!budget.allows(&Spent::unbounded()));
-        }
-    }
-}
+mod tests;

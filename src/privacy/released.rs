@@ -93,6 +93,13 @@ impl Mechanism {
         }
     }
 
+    /// What one release costs a label and a record that were used so often for it.
+    pub(super) fn costs(self, sensitivity: Sensitivity, uses: u32) -> [Spent; 2] {
+        let cost =
+            |by: f64| if uses == 0 { Spent::default() } else { self.cost(by * f64::from(uses)) };
+        [sensitivity.label, sensitivity.record].map(cost)
+    }
+
     /// One draw of its noise.
     fn noise(self, draw: &mut Draw<'_>) -> f64 {
         match self {
@@ -100,6 +107,58 @@ impl Mechanism {
             // The difference of two exponential numbers.
             Self::Laplace { scale } => scale * (draw.gamma(1.0) - draw.gamma(1.0)),
         }
+    }
+}
+
+/// Whose records went into a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Any of the peer's.
+    All,
+    /// Those of some batches alone.
+    Batches(Batches),
+}
+
+/// The batches that went into a value, of a peer's records cut into `of` batches: a record is in one
+/// of them, the same one for good, whatever the other records are.
+///
+/// The range is cyclic: `first`, `first` + 1, …, modulo `of`. A value that made more uses than there
+/// are batches used some of them twice or more, and a batch that was used u times moves the value u
+/// times as far: the [`Sensitivity`] beside it is that of one use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batches {
+    /// The first batch, from 0.
+    pub first: u32,
+    /// How many uses of a batch there were in all.
+    pub count: u32,
+    /// How many batches the peer's records are cut into.
+    pub of: u32,
+}
+
+impl Batches {
+    /// How often the value used one batch: ⌊count/of⌋ times, and once more for the first count mod
+    /// `of` batches of the range.
+    pub fn uses(self, batch: u32) -> u32 {
+        if batch >= self.of {
+            return 0;
+        }
+        let first = self.first % self.of;
+        let place = if batch >= first { batch - first } else { batch + (self.of - first) };
+        self.count / self.of + u32::from(place < self.count % self.of)
+    }
+
+    /// How often it used the batch that it used most. Where there are no batches to tell apart, every
+    /// use may have been of the same records.
+    pub fn most_uses(self) -> u32 {
+        if self.of == 0 { self.count } else { self.count.div_ceil(self.of) }
+    }
+
+    /// The batches that it used, each once.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        let first = self.first.checked_rem(self.of).unwrap_or(0);
+        let until_end = self.count.min(self.of - first);
+        let wrapped = self.count.min(self.of) - until_end;
+        (first..first + until_end).chain(0..wrapped)
     }
 }
 
@@ -112,20 +171,30 @@ pub enum Part {
     Noisy {
         /// By this mechanism.
         mechanism: Mechanism,
-        /// To a value that moves so far.
+        /// To a value that moves so far, by each use of these records.
         sensitivity: Sensitivity,
+        /// Whose records went into it.
+        records: Records,
         /// Between neighbours in this sense.
         relation: Relation,
     },
 }
 
 impl Part {
-    /// What it costs for a label and for a whole record.
+    /// What it costs for a label and for a whole record, one that it concerns most.
+    ///
+    /// Batches tell nothing apart where a record may come or go: those behind it move up. Every use
+    /// may then concern every record.
     pub fn cost(&self) -> [Spent; 2] {
-        match self {
+        match *self {
             Self::Clear(_) => [Spent::unbounded(), Spent::unbounded()],
-            Self::Noisy { mechanism, sensitivity, .. } => {
-                [sensitivity.label, sensitivity.record].map(|by| mechanism.cost(by))
+            Self::Noisy { mechanism, sensitivity, records, relation } => {
+                let uses = match (records, relation) {
+                    (Records::All, _) => 1,
+                    (Records::Batches(batches), Relation::ReplaceOne) => batches.most_uses(),
+                    (Records::Batches(batches), Relation::AddRemove) => batches.count,
+                };
+                mechanism.costs(sensitivity, uses)
             }
         }
     }
@@ -193,7 +262,7 @@ impl Charge {
 /// ```
 ///
 /// The type stops accidents, not intent: `public` takes whatever it is given. Its calls and those of
-/// `in_the_clear` are the places to audit, and a test lists them.
+/// the other makers are the places to audit, and a test lists them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released<T> {
     value: T,
@@ -214,7 +283,7 @@ pub fn in_the_clear<T>(value: T, pieces: Pieces) -> Released<T> {
 /// Releases a vector with noise on every coordinate.
 ///
 /// The noise is added in place where nobody else holds the vector. The sensitivity is the caller's
-/// claim: the mechanism books what follows from it.
+/// claim, and so is whose records went in: the mechanism books what follows from them.
 ///
 /// # Panics
 /// If the scale is not positive: a release without noise is [`in_the_clear`].
@@ -222,6 +291,7 @@ pub fn noisy(
     mut vector: Arc<[f64]>,
     mechanism: Mechanism,
     sensitivity: Sensitivity,
+    records: Records,
     relation: Relation,
     mut draw: Draw<'_>,
 ) -> Released<Arc<[f64]>> {
@@ -230,7 +300,7 @@ pub fn noisy(
     for coordinate in Arc::make_mut(&mut vector) {
         *coordinate += mechanism.noise(&mut draw);
     }
-    let part = Part::Noisy { mechanism, sensitivity, relation };
+    let part = Part::Noisy { mechanism, sensitivity, records, relation };
     Released { value: vector, charge: Charge::One(part) }
 }
 
@@ -253,6 +323,12 @@ impl<T> Released<T> {
     /// Post-processing: a function of a released value is released at the same charge.
     pub fn map<U>(self, function: fn(T) -> U) -> Released<U> {
         Released { value: function(self.value), charge: self.charge }
+    }
+
+    /// The same value once its release is booked: whoever passes it on tells nothing that was not told
+    /// before. For the engine alone, which books.
+    pub(crate) fn settled(self) -> Self {
+        Self { value: self.value, charge: Charge::Public }
     }
 
     /// Two released values in one message, at the charge of both.
@@ -287,13 +363,63 @@ mod tests {
         let sensitivity = Sensitivity { label: 1.0, record: 2.0 };
         let of = |mechanism, position| {
             let vector: Arc<[f64]> = vec![0.0].into();
-            noisy(vector, mechanism, sensitivity, Relation::ReplaceOne, draws().at(0, position))
+            let draw = draws().at(0, position);
+            noisy(vector, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)
         };
         let both = of(Mechanism::Gaussian { deviation: 4.0 }, 0)
             .zip(of(Mechanism::Laplace { scale: 1.0 }, 1));
         let costs: Vec<_> = both.charge().parts().iter().map(Part::cost).collect();
         assert_eq!(costs[0], [Spent::gaussian(0.25), Spent::gaussian(0.5)]);
         assert_eq!(costs[1], [Spent::laplace(1.0), Spent::laplace(2.0)]);
+    }
+
+    #[test]
+    fn a_cyclic_range_uses_what_counting_one_by_one_says() {
+        for of in 1..6 {
+            for first in 0..8 {
+                for count in 0..14 {
+                    let batches = Batches { first, count, of };
+                    let mut uses = vec![0; of as usize];
+                    (first..first + count).for_each(|use_| uses[(use_ % of) as usize] += 1);
+                    let found: Vec<u32> = (0..of).map(|batch| batches.uses(batch)).collect();
+                    assert_eq!(found, uses, "{batches:?}");
+                    assert_eq!(batches.most_uses(), uses.iter().copied().max().unwrap());
+                    let mut concerned: Vec<u32> = batches.iter().collect();
+                    concerned.sort_unstable();
+                    let used = (0..of).filter(|&batch| uses[batch as usize] > 0);
+                    assert_eq!(concerned, used.collect::<Vec<_>>(), "{batches:?}");
+                }
+            }
+        }
+        let none = Batches { first: 3, count: 2, of: 0 };
+        assert_eq!((none.uses(0), none.most_uses(), none.iter().count()), (0, 2, 0));
+        let end = Batches { first: u32::MAX - 1, count: 3, of: u32::MAX };
+        assert_eq!(end.iter().collect::<Vec<_>>(), [u32::MAX - 1, 0, 1]);
+        assert_eq!([end.uses(1), end.uses(2), end.uses(u32::MAX)], [1, 0, 0]);
+    }
+
+    #[test]
+    fn two_uses_in_one_release_move_it_twice_as_far() {
+        let sensitivity = Sensitivity { label: 1.0, record: f64::INFINITY };
+        let part = |mechanism, count, relation| {
+            let records = Records::Batches(Batches { first: 1, count, of: 3 });
+            Part::Noisy { mechanism, sensitivity, records, relation }.cost()
+        };
+        let normal = Mechanism::Gaussian { deviation: 4.0 };
+        let none = [Spent::default(), Spent::default()];
+        assert_eq!(part(normal, 0, Relation::ReplaceOne), none);
+        let cost = |spent| [spent, Spent::unbounded()];
+        assert_eq!(part(normal, 3, Relation::ReplaceOne), cost(Spent::gaussian(0.25)));
+        assert_eq!(part(normal, 4, Relation::ReplaceOne), cost(Spent::gaussian(0.5)));
+        assert_eq!(part(normal, 4, Relation::AddRemove), cost(Spent::gaussian(1.0)));
+        let laplace = Mechanism::Laplace { scale: 1.0 };
+        assert_eq!(part(laplace, 7, Relation::ReplaceOne), cost(Spent::laplace(3.0)));
+    }
+
+    #[test]
+    fn what_was_settled_is_the_same_value_and_costs_nothing_more() {
+        let settled = in_the_clear(7, Pieces::RECORD).settled();
+        assert_eq!((settled.charge(), settled.value()), (&Charge::Public, &7));
     }
 
     /// Mean, variance and mean absolute value over 40,000 draws, each within five of its standard
@@ -313,8 +439,9 @@ mod tests {
         ] {
             let zeros: Arc<[f64]> = vec![1.0; count].into();
             let kept = Arc::clone(&zeros);
+            let draw = draws().at(7, 0);
             let released =
-                noisy(zeros, mechanism, sensitivity, Relation::ReplaceOne, draws().at(7, 0));
+                noisy(zeros, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw);
             assert!(kept.iter().all(|&value| value == 1.0), "what others hold stays");
             let noise: Vec<f64> = released.value().iter().map(|value| value - 1.0).collect();
             let mean =

@@ -116,6 +116,11 @@ impl Spent {
         if mu.is_nan() { Self::unbounded() } else { Self { mu_squared, ..Self::default() } }
     }
 
+    /// Gaussian releases with this Σμ².
+    pub(super) fn gaussian_squares(mu_squared: f64) -> Self {
+        Self { mu_squared, ..Self::default() }.settled()
+    }
+
     /// One Laplace release with `ratio` = Δ₁/b.
     pub fn laplace(ratio: f64) -> Self {
         Self { laplace: Groups(vec![(ratio, 1)]), ..Self::default() }.settled()
@@ -194,6 +199,24 @@ impl Spent {
             pure: self.pure.map(more),
         }
         .settled()
+    }
+
+    /// What they cost a record of this [`repetition`](super::repetition), from 0, if they are what
+    /// they cost one in the worst cell: Σμ² is so many times as large.
+    ///
+    /// That holds for Gaussian releases alone. Others are counted as for a [`group`](Self::group) of
+    /// ⌈repetition⌉, which is more: Σ c² ≥ Σ c, and one loss of Σ c costs no less by any route than
+    /// losses of c, c', … one by one.
+    #[must_use]
+    pub fn repeated(&self, repetition: f64) -> Self {
+        if repetition.is_nan() || repetition < 0.0 {
+            return Self::unbounded();
+        }
+        if repetition == 0.0 || self.has_no_groups() {
+            let mu_squared = if repetition == 0.0 { 0.0 } else { self.mu_squared * repetition };
+            return Self { mu_squared, ..Self::default() }.settled();
+        }
+        self.group(repetition.ceil() as usize)
     }
 
     /// Σμ² of the Gaussian releases; infinite where there is no bound at all.

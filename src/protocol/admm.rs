@@ -41,8 +41,8 @@ use crate::data::LocalData;
 use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, norm};
 use crate::network::{Context, Peer, Snapshot};
 use crate::privacy::{
-    Budget, Mechanism, ObjectiveNoise, Pieces, Relation, Released, Sensitivity, Spent, Wire,
-    WireError, in_the_clear, noisy, public,
+    Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Released, Sensitivity, Spent,
+    Wire, WireError, in_the_clear, noisy, public,
 };
 use crate::random::Draws;
 use crate::units::{PeerId, Round, SimTime};
@@ -402,7 +402,7 @@ impl AdmmPeer {
                 let mechanism = Mechanism::Gaussian { deviation };
                 // Rounding may have kept the argmin from being solved as exactly as asked.
                 let sensitivity = self.sensitivity(tolerance.max(solved.residual));
-                noisy(outgoing, mechanism, sensitivity, Relation::ReplaceOne, draw)
+                noisy(outgoing, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)
             }
             // Made of what others have released: there is no record here to tell about.
             _ if self.data.rows() == 0 => public(outgoing),

@@ -274,4 +274,30 @@ proptest! {
         prop_assert!(epsilon(&worst) >= epsilon(&a).max(epsilon(&b)) * (1.0 - 1e-9));
         prop_assert!(a.bound(Delta(0.5 * delta.0)).epsilon.0 >= epsilon(&a) * (1.0 - 1e-9));
     }
+
+    #[test]
+    fn copies_apart_cost_no_more_than_their_repetition_says(
+        spent in any_spent(),
+        copies in prop::collection::vec(1..4_usize, 1..4),
+        ln_delta in -30.0..-2.0_f64,
+    ) {
+        let delta = Delta(ln_delta.exp());
+        let apart = sum(&copies.iter().map(|&k| spent.group(k)).collect::<Vec<_>>());
+        let repetition = copies.iter().map(|k| (k * k) as f64).sum();
+        let repeated = spent.repeated(repetition);
+        let (found, truth) = (repeated.bound(delta).epsilon.0, apart.bound(delta).epsilon.0);
+        prop_assert!(found >= truth * (1.0 - 1e-9), "{} below {}", found, truth);
+        if spent.is_gaussian() {
+            prop_assert!(error(repeated.mu_squared, apart.mu_squared) < 1e-14);
+        }
+    }
+}
+
+#[test]
+fn repetition_multiplies_the_squares_of_gaussians_alone() {
+    assert_eq!(Spent::gaussian(0.5).repeated(6.0), Spent::gaussian_squares(1.5));
+    assert_eq!(Spent::laplace(0.5).repeated(2.5), Spent::laplace(1.5));
+    assert!(Spent::unbounded().repeated(0.0).is_nothing());
+    assert!(Spent::unbounded().repeated(1.0).is_unbounded());
+    assert!(Spent::default().repeated(f64::NAN).is_unbounded());
 }

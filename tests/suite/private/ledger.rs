@@ -9,7 +9,7 @@ use hushmesh::network::{
     self, Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, Snapshot,
 };
 use hushmesh::privacy::{
-    Mechanism, Observer, Piece, Relation, Released, Sensitivity, gaussian_epsilon, noisy,
+    Mechanism, Observer, Piece, Records, Relation, Released, Sensitivity, gaussian_epsilon, noisy,
 };
 use hushmesh::random::{Draws, Purpose, Streams};
 use hushmesh::topology::path;
@@ -374,6 +374,7 @@ impl Peer for Repeater {
             vec![0.0; 3].into(),
             Mechanism::Gaussian { deviation: 2.0 },
             Sensitivity { label: 0.5, record: 1.0 },
+            Records::All,
             Relation::ReplaceOne,
             self.draws.at(u64::from(context.me().0), 1),
         );
