@@ -47,6 +47,7 @@ mod stochastic_block;
 mod suggest;
 mod summary;
 mod torus;
+mod walk;
 mod watts_strogatz;
 
 pub use barabasi_albert::barabasi_albert;
@@ -74,4 +75,5 @@ pub use stochastic_block::stochastic_block;
 pub use suggest::{Suggestion, suggest_links};
 pub use summary::Summary;
 pub use torus::torus;
+pub use walk::{Walk, pick};
 pub use watts_strogatz::watts_strogatz;
