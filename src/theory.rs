@@ -36,6 +36,7 @@ mod noise;
 mod penalty;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use bounds::{Bound, bound, dual_energy, optimal_gradients};
 pub use condition::{Condition, Convexity, Verdict};
@@ -45,6 +46,9 @@ pub use generalisation::{Generalisation, PeerSamples, model_radius};
 pub use gradient_tracking::{BestStep, best_step, tracking_rate};
 pub use noise::{ObjectiveCost, ObjectiveNoise, PrimalNoise};
 pub use penalty::{BestPenalty, Method, Rate, best_penalty, local_rate};
+pub use walk::{
+    DECISIONS_ORDER, Hops, WalkBound, WalkNoise, WalkRun, closed_form_hops, expected_hops,
+};
 
 use rand::RngExt;
 

@@ -38,6 +38,7 @@ mod random_geometric;
 mod random_regular;
 mod resistance;
 mod ring;
+mod routes;
 mod shape;
 #[cfg(test)]
 mod shipped;
@@ -69,6 +70,7 @@ pub use path::path;
 pub use random_geometric::random_geometric;
 pub use random_regular::random_regular;
 pub use ring::ring;
+pub use routes::{Routes, RoutesError};
 pub use spectrum::{Method, Spectrum, Value};
 pub use star::star;
 pub use stochastic_block::stochastic_block;
