@@ -21,6 +21,7 @@
 //! | [`learn`] | losses, gradients, local solvers, the central optimum |
 //! | [`privacy`] | [`Released`](privacy::Released), the only thing that can be sent, and the books |
 //! | [`network`] | [`Peer`](network::Peer), [`Context`](network::Context), links, and the engines |
+//! | [`policy`] | whether a visited peer trains its own model or the global one |
 //! | [`protocol`] | the algorithms, one file each |
 //! | [`theory`] | rates predicted before a run, and the parameter that makes them best |
 //! | [`measure`] | from peers' states to rows of figures, and intervals over repeats |
@@ -102,6 +103,7 @@ pub mod experiment;
 pub mod learn;
 pub mod measure;
 pub mod network;
+pub mod policy;
 pub mod privacy;
 pub mod protocol;
 pub mod random;
