@@ -133,6 +133,16 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
         add("model.loss", "the source has real targets: expected `squared`");
     }
+    if scenario.data.source.task() == Task::MultiClass {
+        if !trains_each_class(&scenario.protocol) {
+            let message = "labels of more than two classes: expected `positive`, or a protocol that \
+                           trains one model per class";
+            add("data.source", message);
+        }
+        if scenario.privacy.labels.is_some() {
+            add("privacy.labels", "expected labels of two classes");
+        }
+    }
     if scenario.privacy.labels.is_some() && !scenario.model.loss.is_classification() {
         add("privacy.labels", "targets are no classes to be randomised: expected `loss: logistic`");
     }
@@ -153,6 +163,16 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
         add("measure.what", "expected no `average`: only ADMM's peers keep one");
     }
     problems
+}
+
+/// Whether a protocol trains a model for every class, each against all others, so that labels may be
+/// of more than two.
+fn trains_each_class(protocol: &ProtocolConfig) -> bool {
+    match protocol {
+        ProtocolConfig::Admm(_)
+        | ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_) => false,
+    }
 }
 
 /// The graph of the first repeat, or why there is none: (field of the section, message).
