@@ -187,3 +187,32 @@ fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)>
         (field.to_string(), message)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_two_classes_need_a_model_for_each() {
+        let text = "
+            name: classes
+            seed: 1
+            topology: {ring: {peers: 3}}
+            data:
+              source: {clusters: {classes: 3, dimension: 2, separation: 1}}
+              samples: {per-peer: 5}
+            model: {loss: logistic, regularisation: 1}
+            privacy: {labels: {epsilon: 1}}
+            protocol: {admm: {penalty: 1, rounds: 2}}";
+        let listed = Checked::from_text("a.yaml", text).unwrap_err().to_string();
+        for expected in [
+            "data.source: labels of more than two classes: expected `positive`, or a protocol that \
+             trains one model per class",
+            "privacy.labels: expected labels of two classes",
+        ] {
+            assert!(listed.contains(expected), "{listed}");
+        }
+        let two = text.replace("{clusters: {classes: 3, dimension: 2, separation: 1}}", "twonorm");
+        assert!(Checked::from_text("a.yaml", &two).is_ok());
+    }
+}
