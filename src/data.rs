@@ -29,6 +29,7 @@
 //! assert_eq!((local.rows(), local.dimension()), (100, 21));
 //! ```
 
+mod clusters;
 mod config;
 mod csv;
 mod description;
@@ -57,11 +58,12 @@ use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::clusters::Clusters;
 pub use self::config::{DataConfig, Samples};
 pub use self::csv::{Categories, CsvFile, Missing};
 pub use self::description::{Description, Holding, Span};
 pub use self::error::{DataError, FileProblem};
-pub use self::idx::IdxFiles;
+pub use self::idx::{IdxFiles, IdxPair};
 pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
@@ -82,6 +84,8 @@ pub enum Task {
     Classification,
     /// Labels are finite numbers.
     Regression,
+    /// Labels are the numbers 0, 1, …, K − 1 of K classes, at least two of them.
+    MultiClass,
 }
 
 /// Rows with their labels.

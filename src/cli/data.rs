@@ -35,7 +35,7 @@ pub(super) struct ShowArguments {
     json: bool,
 }
 
-/// How many peers are listed one by one.
+/// How many peers, and how many classes, are listed one by one.
 const LISTED: usize = 20;
 
 pub(super) fn data(command: &DataCommand) -> Result<Code, Failure> {
@@ -83,6 +83,12 @@ fn parts(description: &Description) -> Table {
     add("features", &|_| Some(count(description.features.len())));
     if description.training.targets.is_some() {
         add("labels", &|holding| holding.targets.map(span));
+    } else if !description.classes.is_empty() {
+        add("classes", &|_| Some(count(description.classes.len())));
+        for (k, name) in description.classes.iter().enumerate().take(LISTED) {
+            let rows = |holding: &Holding| holding.class_rows.as_ref().map(|rows| count(rows[k]));
+            add(&format!("labelled {name}"), &rows);
+        }
     } else {
         add("labelled +1", &|holding| holding.positive_share.map(percent));
     }
@@ -100,6 +106,11 @@ fn peers(description: &Description) -> Table {
     let (label, balance): (_, fn(&Holding) -> Option<f64>) =
         if description.training.targets.is_some() {
             ("mean label", |holding| holding.targets.map(|targets| targets.mean))
+        } else if !description.classes.is_empty() {
+            ("largest class", |holding| {
+                let largest = holding.class_rows.as_ref()?.iter().max()?;
+                (holding.rows > 0).then(|| *largest as f64 / holding.rows as f64)
+            })
         } else {
             ("labelled +1", |holding| holding.positive_share)
         };
@@ -145,4 +156,36 @@ fn percent(share: f64) -> String {
 fn span(span: Span) -> String {
     let [least, mean, greatest] = [span.least, span.mean, span.greatest].map(figure);
     if least == greatest { least } else { format!("{least} to {greatest}, mean {mean}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Clusters, DataConfig, LabelShards, Partition, Samples, Source};
+    use crate::units::Seed;
+
+    #[test]
+    fn rows_of_each_class_take_the_place_of_the_positive_share() {
+        let clusters = Clusters { classes: 3, dimension: 2, separation: 1.0 };
+        let config = DataConfig {
+            samples: Some(Samples::Total(60)),
+            test_share: 0.5,
+            partition: Partition::LabelShards(LabelShards { per_peer: 1 }),
+            ..DataConfig::from(Source::Clusters(clusters))
+        };
+        let streams = config.streams(Seed(1), 0);
+        let prepared = prepare(&config, 30, false, &streams, std::path::Path::new(".")).unwrap();
+        let description = Description::of(&prepared);
+        let shown = text(&description);
+        let rows = description.training.class_rows.unwrap();
+        let held_out = description.held_out.unwrap().class_rows.unwrap();
+        for (k, (rows, held_out)) in rows.iter().zip(&held_out).enumerate() {
+            let line = shown.lines().find(|line| line.starts_with(&format!("labelled {k}")));
+            let cells: Vec<_> = line.unwrap().split_whitespace().skip(2).collect();
+            assert_eq!(cells, [rows.to_string(), held_out.to_string()]);
+        }
+        assert!(!shown.contains("+1"), "{shown}");
+        // Thirty rows of thirty peers: each has one, which is all of its largest class.
+        assert!(shown.contains("largest class") && shown.contains("100.00 %"), "{shown}");
+    }
 }

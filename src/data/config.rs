@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::split::Counts;
+use super::split::{Counts, Extent};
 use super::{Partition, Source, Step, Task};
 use crate::random::Streams;
 use crate::units::Seed;
@@ -15,7 +15,7 @@ pub enum Samples {
     /// All rows, held-out ones included.
     Total(u32),
     /// Training rows per peer (on average, where the partition is uneven); the held-out rows come on
-    /// top.
+    /// top. Where every peer has the same rows (`replicated`), as many in all.
     PerPeer(u32),
 }
 
@@ -97,6 +97,13 @@ impl DataConfig {
             let message = format!("found {}, expected a share from 0 to below 1", self.test_share);
             problem("test_share", message);
         }
+        if self.source.holds_out() && self.test_share != 0.0 {
+            let message = format!(
+                "found {}, but source.idx.test has the held-out rows: expected 0",
+                self.test_share
+            );
+            problem("test_share", message);
+        }
         match (&self.source, self.samples) {
             (source, Some(_)) if source.is_file() => {
                 let message = "a file has as many rows as it has: expected no samples";
@@ -150,14 +157,15 @@ impl DataConfig {
         place.map(|place| format!("preprocess.{place}"))
     }
 
-    /// How many rows are trained on and held out; `rows` is the number in the file, for a source
+    /// How many rows are trained on and held out; `extent` is what there is in the file, for a source
     /// that is one. Nothing where neither says.
-    pub(super) fn counts(&self, peers: usize, rows: Option<usize>) -> Option<Counts> {
-        Some(match (rows, self.samples) {
-            (Some(rows), _) => Counts::of_total(rows, self.test_share),
+    pub(super) fn counts(&self, peers: usize, extent: Option<Extent>) -> Option<Counts> {
+        Some(match (extent, self.samples) {
+            (Some(extent), _) => extent.counts(self.test_share),
             (None, Some(Samples::Total(rows))) => Counts::of_total(rows as usize, self.test_share),
             (None, Some(Samples::PerPeer(rows))) => {
-                Counts::of_train((rows as usize).saturating_mul(peers), self.test_share)
+                let owners = if self.partition == Partition::Replicated { 1 } else { peers };
+                Counts::of_train((rows as usize).saturating_mul(owners), self.test_share)
             }
             (None, None) => return None,
         })
@@ -221,6 +229,8 @@ mod tests {
              drop-row, missing_tokens: [NA], delimiter: ;, header: false, columns: [sex, work, y]}}",
             "{libsvm: {path: a.gz, dimension: 123, positive: 2}}",
             "{idx: {images: a, labels: b, positive: [0, 3]}}",
+            "{idx: {images: a, labels: b, test: {images: ac, labels: bc}}}",
+            "{libsvm: {path: a.gz, task: multi-class}}",
             "{npy: {x: a, y: b, task: regression}}",
         ] {
             let mut config = parse(&format!("source: {source}")).unwrap();
@@ -237,6 +247,7 @@ mod tests {
             "{label-shards: {per_peer: 2}}",
             "{dirichlet-labels: {alpha: 0.1}}",
             "{with-repetition: {rows: 100}}",
+            "replicated",
         ] {
             let text = format!(
                 "source: twonorm\nsamples: {{total: 9}}\npreprocess: {steps}\npartition: {partition}"

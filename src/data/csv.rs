@@ -16,7 +16,7 @@ use self::lines::Lines;
 use super::Task;
 use super::error::DataError;
 use super::file::{MOST_COLUMNS, Problems, open, unreadable};
-use super::labels::{Labels, NO_POSITIVE};
+use super::labels::{Labels, found_classes, no_positive};
 use super::source::Stored;
 
 /// A file of separated values in UTF-8, plain or gzip-compressed. Spaces around a field do not
@@ -36,8 +36,10 @@ pub struct CsvFile {
     /// labels must be −1 and 1, or 0 and 1. For classification only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
-    /// What the labels mean: `classification` (the default) or `regression`, where a label is any
-    /// finite number.
+    /// What the labels mean: `classification` (the default), `regression`, where a label is any
+    /// finite number, or `multi-class`, where every different label is a class: 2 to 1,000 of them,
+    /// by value where all are numbers, else by text. The list is taken from private rows and
+    /// declared as such.
     #[serde(default)]
     pub task: Task,
     /// Feature columns that hold one of a list of values. Each becomes as many features as it has
@@ -119,8 +121,8 @@ impl CsvFile {
     pub(super) fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         let mut problem = |field: &str, message: String| problems.push((field.into(), message));
-        if self.task == Task::Regression && self.positive.is_some() {
-            problem("positive", NO_POSITIVE.to_string());
+        if let Some(message) = self.positive.as_ref().and_then(|_| no_positive(self.task)) {
+            problem("positive", message);
         }
         let features = self.features.as_deref().unwrap_or_default();
         if self.features.is_some() && features.is_empty() {
@@ -184,33 +186,35 @@ impl CsvFile {
     /// Counts the rows and features of the file, and keeps nothing of it.
     pub(super) fn shape(&self, base: &Path) -> Result<(usize, usize), DataError> {
         let path = base.join(&self.path);
-        let (columns, rows) = self.scan(&path, open(&path)?, None)?;
+        let (columns, rows, _) = self.scan(&path, open(&path)?, None)?;
         Ok((rows, columns.width()))
     }
 
-    /// What the list of features tells about the file's rows.
+    /// What the lists of features and classes tell about the file's rows.
     pub(super) fn declarations(&self) -> Vec<String> {
         let found = |(name, categories): (&String, &Categories)| {
             (*categories == Categories::Found).then(|| {
                 format!("csv: the values of {name:?}, found in all rows, held-out ones included")
             })
         };
-        self.categorical.iter().filter_map(found).collect()
+        let classes = (self.task == Task::MultiClass).then(|| found_classes("csv"));
+        self.categorical.iter().filter_map(found).chain(classes).collect()
     }
 
     fn parse(&self, path: &Path, input: impl Read) -> Result<Stored, DataError> {
         let mut y = Vec::new();
-        let (columns, _) = self.scan(path, input, Some(&mut y))?;
-        Ok(Stored { features: columns.names(), x: Box::new(columns), y })
+        let (columns, _, classes) = self.scan(path, input, Some(&mut y))?;
+        Ok(Stored { features: columns.names(), x: Box::new(columns), y, classes, held_out: None })
     }
 
-    /// Goes through the file; without `labels` nothing is kept but the values of categories.
+    /// Goes through the file, counts its rows and lists its classes; without `labels` nothing is
+    /// kept but the values of categories.
     fn scan(
         &self,
         path: &Path,
         input: impl Read,
         mut labels: Option<&mut Vec<f64>>,
-    ) -> Result<(Columns, usize), DataError> {
+    ) -> Result<(Columns, usize, Vec<String>), DataError> {
         let mut lines = Lines::new(input, self.delimiter as u8);
         let layout = self.layout(path, &mut lines)?;
         let column = |name: &String| Column::new(name, self.categorical.get(name));
@@ -286,7 +290,8 @@ impl CsvFile {
         }
         problems.finish()?;
         columns.sort();
-        Ok((columns, kept))
+        let classes = reading.number(labels.map_or(&mut [], |y| &mut y[..]));
+        Ok((columns, kept, classes))
     }
 
     fn is_missing(&self, text: &str) -> bool {

@@ -11,6 +11,8 @@ use crate::units::PeerId;
 pub struct Description {
     /// What the labels mean.
     pub task: Task,
+    /// The names of the classes in the order of their numbers, for a task of several; else empty.
+    pub classes: Vec<String>,
     /// The names of the features, the intercept included.
     pub features: Vec<String>,
     /// All training rows, repeated ones counted each time.
@@ -30,8 +32,10 @@ pub struct Description {
 pub struct Holding {
     /// How many rows.
     pub rows: usize,
-    /// Share of the rows that are labelled +1, for classification.
+    /// Share of the rows that are labelled +1, for classification into two classes.
     pub positive_share: Option<f64>,
+    /// Rows of each class, for a task of several.
+    pub class_rows: Option<Vec<usize>>,
     /// The labels, for regression.
     pub targets: Option<Span>,
     /// The norms |x| of the rows.
@@ -53,16 +57,18 @@ impl Description {
     /// Looks at all rows.
     pub fn of(prepared: &Prepared) -> Self {
         let (train, task) = (&prepared.train, prepared.task);
-        let held_out = |table: &super::Table| Holding::of(task, table.x.view(), &table.y);
+        let classes = prepared.classes.len();
+        let held_out = |table: &super::Table| Holding::of(task, classes, table.x.view(), &table.y);
         let peers = (0..train.peers()).map(|peer| {
             let local = train.local(PeerId::new(peer));
-            Holding::of(task, local.x, local.y)
+            Holding::of(task, classes, local.x, local.y)
         });
         let everybody = train.everybody();
         Self {
             task,
+            classes: prepared.classes.clone(),
             features: prepared.features.clone(),
-            training: Holding::of(task, everybody.x, everybody.y),
+            training: Holding::of(task, classes, everybody.x, everybody.y),
             held_out: prepared.test.as_ref().map(held_out),
             multiplicity: prepared.multiplicity,
             peers: peers.collect(),
@@ -72,12 +78,18 @@ impl Description {
 }
 
 impl Holding {
-    fn of(task: Task, x: ArrayView2<'_, f64>, y: &[f64]) -> Self {
+    fn of(task: Task, classes: usize, x: ArrayView2<'_, f64>, y: &[f64]) -> Self {
+        let class_rows = (task == Task::MultiClass).then(|| {
+            let mut rows = vec![0; classes];
+            y.iter().for_each(|&label| rows[label as usize] += 1);
+            rows
+        });
         let positive = y.iter().filter(|&&label| label > 0.0).count();
         let share = (!y.is_empty()).then(|| positive as f64 / y.len() as f64);
         Self {
             rows: y.len(),
             positive_share: share.filter(|_| task == Task::Classification),
+            class_rows,
             targets: Span::of(y.iter().copied()).filter(|_| task == Task::Regression),
             norms: Span::of(x.rows().into_iter().map(|row| row.dot(&row).sqrt())),
         }
@@ -119,11 +131,33 @@ mod tests {
         let prepared = prepare(&config, 2, false, &streams, folder.path()).unwrap();
         let description = Description::of(&prepared);
         let norms = Some(Span { least: 0.0, mean: 5.0, greatest: 10.0 });
-        let all = Holding { rows: 3, positive_share: Some(1.0 / 3.0), targets: None, norms };
-        let none = Holding { rows: 0, positive_share: None, targets: None, norms: None };
+        let none =
+            Holding { rows: 0, positive_share: None, class_rows: None, targets: None, norms: None };
+        let all = Holding { rows: 3, positive_share: Some(1.0 / 3.0), norms, ..none.clone() };
         assert_eq!(description.peers, [all.clone(), none]);
         assert_eq!(description.training, all);
         assert_eq!((description.held_out, description.multiplicity), (None, 1));
+    }
+
+    #[test]
+    fn rows_of_each_class() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.csv"), "x,y\n1,c\n2,a\n3,b\n4,c\n").unwrap();
+        let file = CsvFile { task: Task::MultiClass, ..CsvFile::new("a.csv", "y") };
+        let config =
+            DataConfig { partition: Partition::Blocks, ..DataConfig::from(Source::Csv(file)) };
+        let streams = config.streams(Seed(1), 0);
+        let prepared = prepare(&config, 2, false, &streams, folder.path()).unwrap();
+        let description = Description::of(&prepared);
+        assert_eq!(description.classes, ["a", "b", "c"]);
+        assert_eq!(description.training.class_rows, Some(vec![1, 1, 2]));
+        assert_eq!(description.training.positive_share, None);
+        let of_peers = description.peers.iter().map(|holding| holding.class_rows.clone().unwrap());
+        assert!(of_peers.eq([vec![1, 0, 1], vec![0, 1, 1]]));
+        assert_eq!(
+            description.declarations,
+            ["csv: the classes, found in all rows, held-out ones included"]
+        );
     }
 
     #[test]

@@ -17,13 +17,18 @@ impl Frame {
     /// # Errors
     /// More than fits in memory.
     pub(super) fn new(rows: usize, columns: usize) -> Result<Self, DataError> {
-        let mut cells = Vec::new();
-        // A product that overflows is more than can be reserved, too.
-        let count = rows.saturating_mul(columns);
-        cells.try_reserve_exact(count).map_err(|_| DataError::TooLarge { rows, columns })?;
-        cells.resize(count, 0.0);
+        let mut cells = reserved(rows, columns)?;
+        cells.resize(rows * columns, 0.0);
         let cells = Array2::from_shape_vec((rows, columns), cells);
         Ok(Self { cells: cells.expect("one cell per row and column"), width: columns })
+    }
+
+    /// Fails where [`new`](Self::new) would for want of memory, and keeps none.
+    ///
+    /// # Errors
+    /// More than fits in memory.
+    pub(super) fn require_room(rows: usize, columns: usize) -> Result<(), DataError> {
+        reserved(rows, columns).map(drop)
     }
 
     /// The columns in use.
@@ -67,6 +72,14 @@ impl Frame {
     }
 }
 
+fn reserved(rows: usize, columns: usize) -> Result<Vec<f64>, DataError> {
+    let mut cells = Vec::new();
+    // A product that overflows is more than can be reserved, too.
+    let count = rows.saturating_mul(columns);
+    cells.try_reserve_exact(count).map_err(|_| DataError::TooLarge { rows, columns })?;
+    Ok(cells)
+}
+
 #[cfg(test)]
 mod tests {
     use ndarray::array;
@@ -89,5 +102,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let error = Frame::new(usize::MAX, 2).err().unwrap();
         assert_eq!(error, DataError::TooLarge { rows: usize::MAX, columns: 2 });
+        assert_eq!(Frame::require_room(usize::MAX, 2), Err(error));
+        assert_eq!(Frame::require_room(3, 2), Ok(()));
     }
 }

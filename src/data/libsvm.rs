@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{DataError, quoted};
 use super::file::{MOST_COLUMNS, Problems, open, unreadable};
-use super::labels::{Labels, NO_POSITIVE};
+use super::labels::{Labels, found_classes, no_positive};
 use super::source::{Cells, Stored};
 use super::{Task, numbered};
 
@@ -28,7 +28,9 @@ pub struct LibsvmFile {
     /// and 1. For classification only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<f64>,
-    /// What the labels mean: `classification` (the default) or `regression`.
+    /// What the labels mean: `classification` (the default), `regression`, or `multi-class`, where
+    /// every different label is a class: 2 to 1,000 of them, by value. The list is taken from private
+    /// rows and declared as such.
     #[serde(default)]
     pub task: Task,
 }
@@ -40,8 +42,8 @@ impl LibsvmFile {
             let message = format!("found {found}, expected 1 to {MOST_COLUMNS}");
             problems.push(("dimension".to_string(), message));
         }
-        if self.task == Task::Regression && self.positive.is_some() {
-            problems.push(("positive".to_string(), NO_POSITIVE.to_string()));
+        if let Some(message) = self.positive.and_then(|_| no_positive(self.task)) {
+            problems.push(("positive".to_string(), message));
         }
         problems
     }
@@ -51,10 +53,12 @@ impl LibsvmFile {
         self.parse(&path, open(&path)?)
     }
 
-    /// What the number of features tells about the file's rows.
+    /// What the number of features and the list of classes tell about the file's rows.
     pub(super) fn declarations(&self) -> Vec<String> {
         let found = "libsvm: the largest index, found in all rows, held-out ones included";
-        if self.dimension.is_none() { vec![found.to_string()] } else { Vec::new() }
+        let width = self.dimension.is_none().then(|| found.to_string());
+        let classes = (self.task == Task::MultiClass).then(|| found_classes("libsvm"));
+        width.into_iter().chain(classes).collect()
     }
 
     fn parse(&self, path: &Path, input: impl Read) -> Result<Stored, DataError> {
@@ -106,7 +110,8 @@ impl LibsvmFile {
             }
         }
         problems.finish()?;
-        Ok(Stored { features: numbered("x", dimension), x: Box::new(sparse), y })
+        let (features, classes) = (numbered("x", dimension), labels.number(&mut y));
+        Ok(Stored { features, x: Box::new(sparse), y, classes, held_out: None })
     }
 }
 

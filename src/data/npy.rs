@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{DataError, quoted};
 use super::file::{MOST_COLUMNS, malformed, open, read_rest, read_up_to};
-use super::labels::{Labels, NO_POSITIVE};
+use super::labels::{Labels, found_classes, no_positive};
 use super::source::{Cells, Stored};
 use super::{Task, numbered};
 
@@ -24,16 +24,22 @@ pub struct NpyFiles {
     /// and 1. For classification only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<f64>,
-    /// What the labels mean: `classification` (the default) or `regression`.
+    /// What the labels mean: `classification` (the default), `regression`, or `multi-class`, where
+    /// every different label is a class: 2 to 1,000 of them, by value. The list is taken from private
+    /// rows and declared as such.
     #[serde(default)]
     pub task: Task,
 }
 
 impl NpyFiles {
     pub(super) fn check(&self) -> Vec<(String, String)> {
-        let contradiction = self.task == Task::Regression && self.positive.is_some();
-        let problem = || ("positive".to_string(), NO_POSITIVE.to_string());
-        contradiction.then(problem).into_iter().collect()
+        let message = self.positive.and_then(|_| no_positive(self.task));
+        message.map(|message| ("positive".to_string(), message)).into_iter().collect()
+    }
+
+    /// What the list of classes tells about the files' rows.
+    pub(super) fn declarations(&self) -> Vec<String> {
+        (self.task == Task::MultiClass).then(|| found_classes("npy")).into_iter().collect()
     }
 
     pub(super) fn read(&self, base: &Path) -> Result<Stored, DataError> {
@@ -71,11 +77,12 @@ impl NpyFiles {
                 malformed(&y_path, format!("[{row}]: found {value}, expected {expected}"))
             })
         });
-        let y = y.collect::<Result<Vec<f64>, _>>()?;
+        let mut y = y.collect::<Result<Vec<f64>, _>>()?;
         if let Some(message) = reading.unseen() {
             return Err(malformed(&y_path, message));
         }
-        Ok(Stored { features: numbered("x", x.columns), x: Box::new(x), y })
+        let (features, classes) = (numbered("x", x.columns), reading.number(&mut y));
+        Ok(Stored { features, x: Box::new(x), y, classes, held_out: None })
     }
 }
 

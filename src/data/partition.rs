@@ -31,16 +31,18 @@ pub enum Partition {
     TwoGroups(TwoGroups),
     /// Sorted by label, cut into s shards per peer whose sizes differ by at most one, and s shards
     /// drawn for each peer (McMahan et al. 2017): few labels per peer. Labels are −1 and +1, as the
-    /// model sees them. For classification only.
+    /// model sees them, or the numbers of classes. For classification only.
     LabelShards(LabelShards),
     /// The rows of each label are dealt in shares drawn from a symmetric Dirichlet law over the
-    /// peers, independently of the other label (Yurochkin et al. 2019): the smaller alpha, the more
+    /// peers, independently of other labels (Yurochkin et al. 2019): the smaller alpha, the more
     /// one-sided a peer's labels and the more uneven the sizes. A peer may get no rows. For
     /// classification only.
     DirichletLabels(Dirichlet),
     /// Every peer draws rows from the whole training part with replacement: rows repeat, within a
     /// peer and among peers, and some stay unused.
     WithRepetition(WithRepetition),
+    /// Every peer holds every training row once, shuffled in an order of its own.
+    Replicated,
 }
 
 /// A symmetric Dirichlet law over the peers.
@@ -87,6 +89,11 @@ impl Partition {
         matches!(self, Self::LabelShards(_) | Self::DirichletLabels(_))
     }
 
+    /// Whether a row may be dealt more than once: its owner then answers in several releases.
+    pub fn repeats_rows(&self) -> bool {
+        matches!(self, Self::WithRepetition(_) | Self::Replicated)
+    }
+
     /// Whether it is left to chance how many rows a peer gets.
     pub(super) fn draws_sizes(&self) -> bool {
         match self {
@@ -94,7 +101,8 @@ impl Partition {
             | Self::Ratio(_)
             | Self::Blocks
             | Self::TwoGroups(_)
-            | Self::WithRepetition(_) => false,
+            | Self::WithRepetition(_)
+            | Self::Replicated => false,
             Self::DirichletSizes(_) | Self::DirichletLabels(_) | Self::LabelShards(_) => true,
         }
     }
@@ -110,13 +118,14 @@ impl Partition {
             Self::LabelShards(_) => "label-shards",
             Self::DirichletLabels(_) => "dirichlet-labels",
             Self::WithRepetition(_) => "with-repetition",
+            Self::Replicated => "replicated",
         }
     }
 
     /// Every problem as (field path relative to the partition, message).
     pub(super) fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {
         let (field, found, in_range, expected) = match self {
-            Self::Even | Self::Blocks => return Vec::new(),
+            Self::Even | Self::Blocks | Self::Replicated => return Vec::new(),
             Self::Ratio(weights) => return check_weights(weights, peers),
             Self::DirichletSizes(Dirichlet { alpha })
             | Self::DirichletLabels(Dirichlet { alpha }) => {

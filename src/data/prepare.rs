@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ndarray::Array2;
+
 use super::frame::Frame;
 use super::source::Rows;
-use super::split::{Counts, split};
-use super::{DataConfig, DataError, Partitioned, Step, Table, Task, partition};
+use super::split::{Counts, Extent, split, split_as_given};
+use super::{DataConfig, DataError, Partition, Partitioned, Step, Table, Task, partition};
 use crate::random::Streams;
 
 /// Data that is ready for a run.
@@ -18,15 +20,17 @@ pub struct Prepared {
     pub test: Option<Table>,
     /// What the labels mean.
     pub task: Task,
+    /// The names of the classes in the order of their numbers, for a task of several; else empty.
+    pub classes: Vec<String>,
     /// The true parameter, where the source has one and no preprocessing step changed the space it
     /// lives in; its coordinate for the intercept is 0.
     pub truth: Option<Vec<f64>>,
     /// How many times the most repeated training row was dealt: 1, or more where the partition draws
-    /// with repetition. One row of the source then counts that often in the releases of its holders.
+    /// with repetition, or the number of peers where each holds them all. One row of the source then counts that often in the releases of its holders.
     pub multiplicity: usize,
     /// The number in the source of each training row, in peer order: whose row it is. The same
-    /// number comes up several times where the partition draws with repetition. Rows that a file's
-    /// reader drops have no number.
+    /// number comes up several times where the partition repeats rows. Rows that a file's reader drops
+    /// have no number.
     pub rows: Vec<u32>,
     /// How many rows the source has in all, held-out and unused ones included: numbers in `rows`
     /// are below it.
@@ -75,33 +79,50 @@ pub fn prepare(
     let source = config.source.open(streams, base)?;
     let mut features = source.features();
     let steps = steps(config, intercept);
-    let (_, room) = widths(&steps, features.len())?;
-    let counts = require_training_rows(config, peers, source.len(), room)?;
+    let (dimension, room) = widths(&steps, features.len())?;
+    let extent = source.extent();
+    let counts = require_training_rows(config, peers, extent, room)?;
+    let dealt_rows = config.partition.dealt(counts.train, peers);
+    // Where all peers hold the same rows, these are preprocessed once and copied at the end: the
+    // copies need no room for the columns on the way.
+    let copies = config.partition == Partition::Replicated;
     // Before the permutations are made: what cannot be held should fail at once.
-    let mut train = Frame::new(config.partition.dealt(counts.train, peers), room)?;
+    if copies {
+        Frame::require_room(dealt_rows, dimension)?;
+    }
+    let mut train = Frame::new(if copies { counts.train } else { dealt_rows }, room)?;
     let mut test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
 
-    let rows = split(counts, streams);
+    let given = extent.is_some_and(|extent| extent.held_out.is_some());
+    let rows = if given { split_as_given(counts) } else { split(counts, streams) };
     let labels = |rows: &[u32]| source.labels(rows);
+    let originals = if copies { rows.train.clone() } else { Vec::new() };
     let dealt = config.partition.deal(rows.train, peers, labels, streams);
-    let y = gather(&source, &dealt.order, features.len(), &mut train);
+    let order = if copies { &originals } else { &dealt.order };
+    let mut y = gather(&source, order, features.len(), &mut train);
     let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
     let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
     let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
+    let classes = source.classes();
     drop(source);
     for step in &steps {
         step.run(&mut train, test.as_mut(), &mut features)?;
+    }
+    let mut x = train.into_matrix();
+    if copies {
+        (x, y) = copied(&x, &y, &originals, &dealt.order)?;
     }
     Ok(Prepared {
         multiplicity: dealt.multiplicity(),
         rows: dealt.order,
         source_rows: counts.total(),
-        train: Arc::new(Partitioned::new(train.into_matrix(), y, partition::offsets(&dealt.sizes))),
+        train: Arc::new(Partitioned::new(x, y, partition::offsets(&dealt.sizes))),
         test: test.zip(test_y).map(|(test, y)| {
             let features = features.clone();
             Table { x: test.into_matrix(), y, features }
         }),
         task: config.source.task(),
+        classes,
         truth: truth.map(|mut truth| {
             truth.resize(features.len(), 0.0);
             truth
@@ -124,9 +145,9 @@ pub fn outline(
     base: &Path,
 ) -> Result<Outline, DataError> {
     require_valid(config, peers, intercept)?;
-    let (rows, d) = config.source.shape(base)?;
+    let (extent, d) = config.source.shape(base)?;
     let (dimension, room) = widths(&steps(config, intercept), d)?;
-    let counts = require_training_rows(config, peers, rows, room)?;
+    let counts = require_training_rows(config, peers, extent, room)?;
     let (min_rows, max_rows) = config.partition.span(counts.train, peers);
     let train_rows = config.partition.dealt(counts.train, peers);
     let source_rows = counts.total();
@@ -158,10 +179,10 @@ fn require_valid(config: &DataConfig, peers: usize, intercept: bool) -> Result<(
 fn require_training_rows(
     config: &DataConfig,
     peers: usize,
-    rows: Option<usize>,
+    extent: Option<Extent>,
     columns: usize,
 ) -> Result<Counts, DataError> {
-    let counts = config.counts(peers, rows).expect("a drawn source was checked to have samples");
+    let counts = config.counts(peers, extent).expect("a drawn source was checked to have samples");
     let rows = counts.total();
     if u32::try_from(rows).is_err() {
         return Err(DataError::TooLarge { rows, columns });
@@ -169,7 +190,27 @@ fn require_training_rows(
     if counts.train == 0 {
         return Err(DataError::NoTrainingRows { rows });
     }
+    let dealt = config.partition.dealt(counts.train, peers);
+    if u32::try_from(dealt).is_err() {
+        return Err(DataError::TooLarge { rows: dealt, columns });
+    }
     Ok(counts)
+}
+
+/// The prepared rows `x` with labels `y`, whose numbers are the ascending `originals`, in the order
+/// of the numbers in `order`, as often as they come up there.
+fn copied(
+    x: &Array2<f64>,
+    y: &[f64],
+    originals: &[u32],
+    order: &[u32],
+) -> Result<(Array2<f64>, Vec<f64>), DataError> {
+    let place = |r: &u32| originals.binary_search(r).expect("only training rows are dealt");
+    let mut frame = Frame::new(order.len(), x.ncols())?;
+    for (r, mut row) in order.iter().zip(frame.view_mut().rows_mut()) {
+        row.assign(&x.row(place(r)));
+    }
+    Ok((frame.into_matrix(), order.iter().map(|r| y[place(r)]).collect()))
 }
 
 /// Writes the rows numbered `order` into the first `d` columns, those that are in use from then on,

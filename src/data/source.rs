@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::clusters::Clusters;
 use super::csv::CsvFile;
 use super::idx::IdxFiles;
 use super::libsvm::LibsvmFile;
@@ -12,6 +13,7 @@ use super::linear_logistic::LinearLogistic;
 use super::linear_regression::LinearRegression;
 use super::npy::NpyFiles;
 use super::ringnorm::Ringnorm;
+use super::split::Extent;
 use super::twonorm::Twonorm;
 use super::waveform::Waveform;
 use super::{DataError, Task, numbered};
@@ -34,6 +36,9 @@ pub enum Source {
     LinearLogistic(LinearLogistic),
     /// Features on the unit sphere, clipped labels from a linear model with a known true parameter.
     LinearRegression(LinearRegression),
+    /// Round Gaussian classes of unit variance, as many as asked for, around centres at the same
+    /// distance from the origin.
+    Clusters(Clusters),
     /// A file of comma- or otherwise separated values.
     Csv(CsvFile),
     /// A sparse file in the format of LIBSVM.
@@ -52,9 +57,10 @@ impl Source {
                 Task::Classification
             }
             Self::LinearRegression(_) => Task::Regression,
+            Self::Clusters(_) => Task::MultiClass,
             Self::Csv(file) => file.task,
             Self::Libsvm(file) => file.task,
-            Self::Idx(_) => Task::Classification,
+            Self::Idx(files) => files.task(),
             Self::Npy(files) => files.task,
         }
     }
@@ -64,22 +70,33 @@ impl Source {
         matches!(self, Self::Csv(_) | Self::Libsvm(_) | Self::Idx(_) | Self::Npy(_))
     }
 
+    /// Whether it says itself which rows are held out.
+    pub(super) fn holds_out(&self) -> bool {
+        matches!(self, Self::Idx(files) if files.test.is_some())
+    }
+
     /// The paths of its files, for a scenario that moves to another folder.
     pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::Csv(file) => vec![&mut file.path],
             Self::Libsvm(file) => vec![&mut file.path],
-            Self::Idx(files) => vec![&mut files.images, &mut files.labels],
+            Self::Idx(files) => {
+                let test = files.test.iter_mut();
+                let test = test.flat_map(|test| [&mut test.images, &mut test.labels]);
+                [&mut files.images, &mut files.labels].into_iter().chain(test).collect()
+            }
             Self::Npy(files) => vec![&mut files.x, &mut files.y],
             _ => Vec::new(),
         }
     }
 
-    /// Each thing that the choice of features tells about private rows.
+    /// Each thing that the choice of features and classes tells about private rows.
     pub(super) fn declarations(&self) -> Vec<String> {
         match self {
             Self::Csv(file) => file.declarations(),
             Self::Libsvm(file) => file.declarations(),
+            Self::Idx(files) => files.declarations(),
+            Self::Npy(files) => files.declarations(),
             _ => Vec::new(),
         }
     }
@@ -90,6 +107,7 @@ impl Source {
             Self::Twonorm | Self::Ringnorm | Self::Waveform => return Vec::new(),
             Self::LinearLogistic(source) => ("linear-logistic", source.check()),
             Self::LinearRegression(source) => ("linear-regression", source.check()),
+            Self::Clusters(source) => ("clusters", source.check()),
             Self::Csv(file) => ("csv", file.check()),
             Self::Libsvm(file) => ("libsvm", file.check()),
             Self::Idx(files) => ("idx", files.check()),
@@ -99,22 +117,23 @@ impl Source {
         problems.into_iter().map(path).collect()
     }
 
-    /// Number of rows, where the source decides it, and of features. Draws nothing; a file is gone
-    /// through.
-    pub(super) fn shape(&self, base: &Path) -> Result<(Option<usize>, usize), DataError> {
+    /// How many rows there are, where the source decides it, and the number of features. Draws
+    /// nothing; a file is gone through.
+    pub(super) fn shape(&self, base: &Path) -> Result<(Option<Extent>, usize), DataError> {
         let dimension = match self {
             Self::Twonorm => Twonorm.dimension(),
             Self::Ringnorm => Ringnorm.dimension(),
             Self::Waveform => Waveform.dimension(),
             Self::LinearLogistic(source) => source.dimension,
             Self::LinearRegression(source) => source.dimension,
+            Self::Clusters(source) => source.dimension,
             Self::Csv(file) => {
                 let (rows, features) = file.shape(base)?;
-                return Ok((Some(rows), features));
+                return Ok((Some(Extent { rows, held_out: None }), features));
             }
             Self::Libsvm(_) | Self::Idx(_) | Self::Npy(_) => {
                 let rows = self.read(base)?;
-                return Ok((Some(rows.y.len()), rows.features.len()));
+                return Ok((Some(rows.extent()), rows.features.len()));
             }
         };
         Ok((None, dimension))
@@ -128,6 +147,7 @@ impl Source {
             Self::Waveform => Box::new(Waveform),
             Self::LinearLogistic(source) => Box::new(source.law(streams)),
             Self::LinearRegression(source) => Box::new(source.law(streams)),
+            Self::Clusters(source) => Box::new(source.law(streams)),
             _ => return Ok(Rows::Read(self.read(base)?)),
         };
         Ok(Rows::Drawn { law, family: streams.family(Purpose::Rows, 0) })
@@ -154,6 +174,11 @@ pub(super) trait Law {
         None
     }
 
+    /// How many classes there are, where there may be more than two.
+    fn classes(&self) -> usize {
+        0
+    }
+
     /// Writes the features of a row to `x` and returns its label.
     fn draw(&self, stream: &mut Stream, x: &mut [f64]) -> f64;
 }
@@ -172,6 +197,16 @@ pub(super) struct Stored {
     pub(super) x: Box<dyn Cells>,
     /// The label of each row.
     pub(super) y: Vec<f64>,
+    /// The names of the classes in the order of their numbers; none where labels are none.
+    pub(super) classes: Vec<String>,
+    /// How many rows, the last ones, the source itself sets aside, if it does.
+    pub(super) held_out: Option<usize>,
+}
+
+impl Stored {
+    fn extent(&self) -> Extent {
+        Extent { rows: self.y.len(), held_out: self.held_out }
+    }
 }
 
 /// The rows of a source, by number.
@@ -213,6 +248,15 @@ impl Rows {
         }
     }
 
+    /// The names of the classes in the order of their numbers: those of the file, or 0, 1, …; none
+    /// where labels are no numbers of classes.
+    pub(super) fn classes(&self) -> Vec<String> {
+        match self {
+            Self::Drawn { law, .. } => (0..law.classes()).map(|k| k.to_string()).collect(),
+            Self::Read(stored) => stored.classes.clone(),
+        }
+    }
+
     /// The true parameter, if there is one.
     pub(super) fn truth(&self) -> Option<&[f64]> {
         match self {
@@ -222,10 +266,10 @@ impl Rows {
     }
 
     /// How many rows there are, where the source decides it.
-    pub(super) fn len(&self) -> Option<usize> {
+    pub(super) fn extent(&self) -> Option<Extent> {
         match self {
             Self::Drawn { .. } => None,
-            Self::Read(stored) => Some(stored.y.len()),
+            Self::Read(stored) => Some(stored.extent()),
         }
     }
 }

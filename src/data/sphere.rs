@@ -5,8 +5,8 @@ use rand_distr::StandardNormal;
 
 use crate::random::{Purpose, Stream, Streams};
 
-/// The most dimensions that a linear source may have.
-const MOST_DIMENSIONS: usize = 1_000_000;
+/// The most dimensions that a drawn source may have.
+pub(super) const MOST_DIMENSIONS: usize = 1_000_000;
 
 /// Draws a point uniformly from the unit sphere: a normalised standard Gaussian vector.
 pub(super) fn draw(stream: &mut Stream, x: &mut [f64]) {

@@ -11,6 +11,23 @@ pub(super) struct Counts {
     pub(super) test: usize,
 }
 
+/// How many rows a file has, and how many of them, the last ones, are held out by its own account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) rows: usize,
+    pub(super) held_out: Option<usize>,
+}
+
+impl Extent {
+    /// The rows that the file itself holds out, or a share of all where it says nothing.
+    pub(super) fn counts(self, share: f64) -> Counts {
+        match self.held_out {
+            Some(test) => Counts { train: self.rows - test, test },
+            None => Counts::of_total(self.rows, share),
+        }
+    }
+}
+
 impl Counts {
     /// Holds out round(share · N) of N = `total` rows.
     pub(super) fn of_total(total: usize, share: f64) -> Self {
@@ -36,6 +53,13 @@ pub(super) struct Split {
     pub(super) train: Vec<u32>,
     /// Held-out rows, in the order in which they were drawn.
     pub(super) test: Vec<u32>,
+}
+
+/// Sets aside the last rows, where the source says that they are the held-out ones.
+pub(super) fn split_as_given(counts: Counts) -> Split {
+    let number = |r: usize| u32::try_from(r).expect("row numbers were checked to have 32 bits");
+    let (cut, end) = (number(counts.train), number(counts.total()));
+    Split { train: (0..cut).collect(), test: (cut..end).collect() }
 }
 
 /// Sets aside the first rows of a seeded permutation.

@@ -9,7 +9,6 @@ mod sent;
 use serde::Serialize;
 
 use self::sent::{Peers, Sent};
-use crate::data::Partition;
 use crate::privacy::randomized_response::coefficient;
 use crate::privacy::{Correction, Guarantee, LabelsConfig, Observer, Piece};
 use crate::protocol::ProtocolConfig;
@@ -220,7 +219,7 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
                 .to_string(),
         );
     }
-    if matches!(scenario.data.partition, Partition::WithRepetition(_)) {
+    if scenario.data.partition.repeats_rows() {
         lines.push(
             "samples repeat: the same record may be dealt to several peers, each of which releases \
              what it makes of it; the ledger counts a record's copies as a group"

@@ -133,6 +133,16 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
         add("model.loss", "the source has real targets: expected `squared`");
     }
+    if scenario.data.source.task() == Task::MultiClass {
+        if !trains_each_class(&scenario.protocol) {
+            let message = "labels of more than two classes: expected `positive`, or a protocol that \
+                           trains one model per class";
+            add("data.source", message);
+        }
+        if scenario.privacy.labels.is_some() {
+            add("privacy.labels", "expected labels of two classes");
+        }
+    }
     if scenario.privacy.labels.is_some() && !scenario.model.loss.is_classification() {
         add("privacy.labels", "targets are no classes to be randomised: expected `loss: logistic`");
     }
@@ -155,6 +165,16 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     problems
 }
 
+/// Whether a protocol trains a model for every class, each against all others, so that labels may be
+/// of more than two.
+fn trains_each_class(protocol: &ProtocolConfig) -> bool {
+    match protocol {
+        ProtocolConfig::Admm(_)
+        | ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_) => false,
+    }
+}
+
 /// The graph of the first repeat, or why there is none: (field of the section, message).
 fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {
     scenario.topology.build(&Streams::new(scenario.seed, 0), base).map_err(|error| {
@@ -166,4 +186,33 @@ fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)>
         let message = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
         (field.to_string(), message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_two_classes_need_a_model_for_each() {
+        let text = "
+            name: classes
+            seed: 1
+            topology: {ring: {peers: 3}}
+            data:
+              source: {clusters: {classes: 3, dimension: 2, separation: 1}}
+              samples: {per-peer: 5}
+            model: {loss: logistic, regularisation: 1}
+            privacy: {labels: {epsilon: 1}}
+            protocol: {admm: {penalty: 1, rounds: 2}}";
+        let listed = Checked::from_text("a.yaml", text).unwrap_err().to_string();
+        for expected in [
+            "data.source: labels of more than two classes: expected `positive`, or a protocol that \
+             trains one model per class",
+            "privacy.labels: expected labels of two classes",
+        ] {
+            assert!(listed.contains(expected), "{listed}");
+        }
+        let two = text.replace("{clusters: {classes: 3, dimension: 2, separation: 1}}", "twonorm");
+        assert!(Checked::from_text("a.yaml", &two).is_ok());
+    }
 }

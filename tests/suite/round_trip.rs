@@ -1,9 +1,9 @@
 //! A scenario written by the program is read back as it was, and is what the schema says.
 
 use hushmesh::data::{
-    Categories, Clip, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, LabelShards, LibsvmFile,
-    LinearLogistic, LinearRegression, Missing, NpyFiles, Partition, Pca, Samples, Scaled, Source,
-    Step, Task, TwoGroups, WithRepetition,
+    Categories, Clip, Clusters, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, IdxPair,
+    LabelShards, LibsvmFile, LinearLogistic, LinearRegression, Missing, NpyFiles, Partition, Pca,
+    Samples, Scaled, Source, Step, Task, TwoGroups, WithRepetition,
 };
 use hushmesh::learn::{Loss, ModelConfig};
 use hushmesh::measure::{MeasureConfig, StopConfig, What};
@@ -149,6 +149,11 @@ fn source() -> impl Strategy<Value = Source> {
                 Source::LinearRegression(LinearRegression { dimension, norm, noise, bound })
             }
         ),
+        (2_usize..=1000, 1_usize..=100_000, number(0.0, 1e6)).prop_map(
+            |(classes, dimension, separation)| {
+                Source::Clusters(Clusters { classes, dimension, separation })
+            }
+        ),
         (text(), text(), features, prop::option::of(text()), categorical, any::<bool>()).prop_map(
             |(path, label, features, positive, categorical, odd)| {
                 let task = if odd { Task::Regression } else { Task::Classification };
@@ -159,15 +164,24 @@ fn source() -> impl Strategy<Value = Source> {
         ),
         (text(), prop::option::of(dimension()), prop::option::of(number(-9.0, 9.0))).prop_map(
             |(path, dimension, positive)| {
-                let task = Task::Classification;
+                let task = if positive.is_some() { Task::Classification } else { Task::MultiClass };
                 Source::Libsvm(LibsvmFile { path: path.into(), dimension, positive, task })
             }
         ),
-        (text(), text(), prop::collection::vec(any::<u8>(), 1..4)).prop_map(
-            |(images, labels, positive)| {
-                Source::Idx(IdxFiles { images: images.into(), labels: labels.into(), positive })
-            }
-        ),
+        (
+            text(),
+            text(),
+            prop::option::of(prop::collection::vec(any::<u8>(), 1..4)),
+            prop::option::of((text(), text()))
+        )
+            .prop_map(|(images, labels, positive, test)| {
+                let (images, labels) = (images.into(), labels.into());
+                let test = test.map(|(images, labels)| IdxPair {
+                    images: images.into(),
+                    labels: labels.into(),
+                });
+                Source::Idx(IdxFiles { images, labels, positive, test })
+            }),
         (text(), text(), prop::option::of(number(-9.0, 9.0))).prop_map(|(x, y, positive)| {
             let task = Task::Regression;
             Source::Npy(NpyFiles { x: x.into(), y: y.into(), positive, task })
@@ -197,6 +211,7 @@ fn data() -> impl Strategy<Value = DataConfig> {
     let partition = prop_oneof![
         Just(Partition::Even),
         Just(Partition::Blocks),
+        Just(Partition::Replicated),
         weights.prop_map(Partition::Ratio),
         number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletSizes(Dirichlet { alpha })),
         number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletLabels(Dirichlet { alpha })),

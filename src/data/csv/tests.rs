@@ -55,6 +55,32 @@ fn a_positive_label_stands_against_all_others() {
 }
 
 #[test]
+fn every_label_of_a_multi_class_file_is_a_class() {
+    let classes = CsvFile { task: Task::MultiClass, ..file() };
+    let read = |text: &str| {
+        let stored = classes.parse(Path::new("rows.csv"), text.as_bytes()).unwrap();
+        (stored.y, stored.classes)
+    };
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    assert_eq!(
+        read("a,class\n1,pear\n2,apple\n3, pear\n4,fig\n"),
+        (vec![2.0, 0.0, 2.0, 1.0], names(&["apple", "fig", "pear"]))
+    );
+    assert_eq!(
+        read("a,class\n1,10\n2,9\n3,-1\n"),
+        (vec![2.0, 1.0, 0.0], names(&["-1", "9", "10"]))
+    );
+    assert_eq!(
+        refusal(&classes, "a,class\n1,x\n2,x\n"),
+        "rows.csv, line 1, column \"class\": every row is labelled \"x\", expected at least two \
+         classes"
+    );
+    let wrong = CsvFile { positive: Some("x".to_string()), ..classes };
+    let expected = "each label of a multi-class task is a class: expected no positive label";
+    assert_eq!(wrong.check(), [("positive".to_string(), expected.to_string())]);
+}
+
+#[test]
 fn labels_of_a_regression_are_any_finite_numbers() {
     let regression = CsvFile { task: Task::Regression, ..file() };
     assert_eq!(parse(&regression, "a,class\n1,2.5\n1,-7\n").unwrap().y, [2.5, -7.0]);

@@ -15,8 +15,8 @@ pub(in crate::data) struct Dealt {
     pub(in crate::data) sizes: Vec<usize>,
 }
 
-/// What is drawn beside the shuffle has its own streams: the rows of a draw with replacement, and
-/// behind it one law of shares per label.
+/// What is drawn beside the shuffle has its own streams: for each peer the rows of a draw with
+/// replacement or the order of its copies, and behind them one law of shares per label.
 const REPETITION: u32 = 1;
 const SHARES: u32 = 2;
 
@@ -76,6 +76,14 @@ impl Partition {
                     (0..*drawn).map(|_| rows[stream.random_range(0..rows.len())]).collect()
                 }))
             }
+            Self::Replicated => {
+                let family = streams.family(Purpose::Partition, REPETITION);
+                Dealt::from_hands((0..peers as u64).map(|peer| {
+                    let mut hand = rows.clone();
+                    hand.shuffle(&mut family.stream(peer));
+                    hand
+                }))
+            }
         }
     }
 
@@ -97,6 +105,7 @@ impl Partition {
                 vec![if peers > 1 { 0 } else { rows }, rows]
             }
             Self::WithRepetition(drawn) => vec![drawn.rows as usize],
+            Self::Replicated => vec![rows],
         };
         let fewest = sizes.iter().copied().min().unwrap_or(0);
         (fewest, sizes.into_iter().max().unwrap_or(0))
@@ -106,6 +115,7 @@ impl Partition {
     pub(in crate::data) fn dealt(&self, rows: usize, peers: usize) -> usize {
         match self {
             Self::WithRepetition(drawn) => peers.saturating_mul(drawn.rows as usize),
+            Self::Replicated => peers.saturating_mul(rows),
             _ => rows,
         }
     }
@@ -136,13 +146,18 @@ impl TwoGroups {
     }
 }
 
-/// The rows labelled −1 and those labelled +1, each in the source's order.
-fn by_label(rows: &[u32], labels: &[f64]) -> [Vec<u32>; 2] {
-    let labelled = |positive: bool| {
-        let of = |(&row, &label): (&u32, &f64)| ((label > 0.0) == positive).then_some(row);
-        rows.iter().zip(labels).filter_map(of).collect()
-    };
-    [labelled(false), labelled(true)]
+/// The rows of each label, in the source's order: those labelled −1 and those labelled +1, or those
+/// of class 0, 1, …, some of which may have none.
+fn by_label(rows: &[u32], labels: &[f64]) -> Vec<Vec<u32>> {
+    let mut groups = Vec::new();
+    for (&row, &label) in rows.iter().zip(labels) {
+        let place = label.max(0.0) as usize;
+        if place >= groups.len() {
+            groups.resize(place + 1, Vec::new());
+        }
+        groups[place].push(row);
+    }
+    groups
 }
 
 /// Sizes that differ by at most one, the larger ones first.

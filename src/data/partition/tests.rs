@@ -96,6 +96,50 @@ fn numbers_out_of_range_are_named() {
     }
 }
 
+/// Rows of ten classes in turn.
+fn ten_classes(rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|row| f64::from(row % 10)).collect()
+}
+
+/// What was dealt by two labels before there were more: orders and sizes stay as they were.
+#[test]
+fn two_labels_are_dealt_as_if_there_were_no_others() {
+    let streams = Streams::new(Seed(3), 0);
+    for partition in [
+        Partition::LabelShards(LabelShards { per_peer: 2 }),
+        Partition::DirichletLabels(Dirichlet { alpha: 0.5 }),
+    ] {
+        let signs = partition.deal((0..90).collect(), 4, labels, &streams);
+        let numbers = |rows: &[u32]| labels(rows).iter().map(|y| f64::midpoint(*y, 1.0)).collect();
+        assert_eq!(partition.deal((0..90).collect(), 4, numbers, &streams), signs);
+    }
+    // One shard per peer: peers have a run of the rows sorted by label, −1 first.
+    let sorted: Vec<u32> = (0..9).filter(|r| r % 3 != 0).chain([0, 3, 6]).collect();
+    let shards = Partition::LabelShards(LabelShards { per_peer: 1 });
+    let mut hands = hands(&shards.deal((0..9).collect(), 3, labels, &streams));
+    hands.sort();
+    let mut expected: Vec<Vec<u32>> = sorted.chunks(3).map(<[u32]>::to_vec).collect();
+    expected.sort();
+    assert_eq!(hands, expected);
+}
+
+/// The law of a class belongs to its number: without the rows of class 0, those of class 1 are
+/// dealt in the same shares.
+#[test]
+fn each_class_has_a_law_of_its_own() {
+    let partition = Partition::DirichletLabels(Dirichlet { alpha: 0.5 });
+    let streams = Streams::new(Seed(3), 0);
+    let rows = |low: u32| (0..1_000).filter(|row| row % 10 >= low).collect();
+    let sizes_of = |class: u32, low: u32| -> Vec<usize> {
+        let dealt = partition.deal(rows(low), 6, ten_classes, &streams);
+        let size = |hand: &Vec<u32>| hand.iter().filter(|&&row| row % 10 == class).count();
+        hands(&dealt).iter().map(size).collect()
+    };
+    assert_eq!(sizes_of(4, 0), sizes_of(4, 3));
+    assert_ne!(sizes_of(4, 0), sizes_of(5, 0));
+    assert_eq!(sizes_of(9, 0).iter().sum::<usize>(), 100);
+}
+
 /// Of 2,000 rows every peer gets 200 in the mean; the share of one peer varies as Dirichlet's law
 /// says, and rounding to whole rows adds at most 1/12 in variance.
 #[test]
@@ -175,6 +219,51 @@ proptest! {
             mixed_alone += usize::from(per_peer == 1 && changes > 0);
         }
         prop_assert!(mixed_alone <= 1);
+    }
+
+    /// Sorted by ten classes, a cut lies between two of them nine times: all shards together have at
+    /// most nine changes of class, and those between shards of one peer come on top.
+    #[test]
+    fn shards_of_ten_classes_are_pure_up_to_the_boundaries(
+        rows in 10_u32..600,
+        peers in 1_usize..20,
+        per_peer in 1_u32..6,
+        seed: u64,
+    ) {
+        let partition = Partition::LabelShards(LabelShards { per_peer });
+        let streams = Streams::new(Seed(seed), 0);
+        let dealt = partition.deal((0..rows).collect(), peers, ten_classes, &streams);
+        let hands = hands(&dealt);
+        let changes = |hand: &Vec<u32>| {
+            ten_classes(hand).windows(2).filter(|pair| pair[0] != pair[1]).count()
+        };
+        let total: usize = hands.iter().map(changes).sum();
+        prop_assert!(total <= 9 + peers * (per_peer as usize - 1));
+        let mut order = dealt.order;
+        order.sort_unstable();
+        prop_assert!(order.into_iter().eq(0..rows));
+    }
+
+    #[test]
+    fn replicated_rows_are_a_permutation_for_every_peer(
+        rows in 1_u32..300,
+        peers in 1_usize..9,
+        seed: u64,
+    ) {
+        let dealt = deal(&Partition::Replicated, rows, peers, seed);
+        prop_assert_eq!(dealt.multiplicity(), peers);
+        prop_assert_eq!(Partition::Replicated.span(rows as usize, peers), (rows as usize, rows as usize));
+        prop_assert_eq!(dealt.order.len(), Partition::Replicated.dealt(rows as usize, peers));
+        let mut hands = hands(&dealt);
+        if rows > 30 && peers > 1 {
+            prop_assert!(hands[0] != hands[1], "each peer has an order of its own");
+        }
+        let fewer = deal(&Partition::Replicated, rows, 1, seed);
+        prop_assert_eq!(&fewer.order, &hands[0], "other peers do not shift it");
+        for hand in &mut hands {
+            hand.sort_unstable();
+            prop_assert!(hand.iter().copied().eq(0..rows));
+        }
     }
 
     #[test]

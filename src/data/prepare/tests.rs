@@ -2,8 +2,8 @@ use ndarray::{Axis, Slice, array};
 
 use super::*;
 use crate::data::{
-    CsvFile, LabelShards, LinearLogistic, LinearRegression, Partition, Pca, Samples, Source, Step,
-    WithRepetition,
+    Clusters, CsvFile, IdxFiles, IdxPair, LabelShards, LinearLogistic, LinearRegression, Partition,
+    Pca, Samples, Source, Step, WithRepetition,
 };
 use crate::units::{PeerId, Seed};
 
@@ -15,7 +15,7 @@ fn run(config: &DataConfig, peers: usize, intercept: bool) -> Result<Prepared, D
     prepare(config, peers, intercept, &Streams::new(Seed(5), 0), Path::new("."))
 }
 
-fn sources() -> [Source; 5] {
+fn sources() -> [Source; 6] {
     [
         Source::Twonorm,
         Source::Ringnorm,
@@ -27,6 +27,7 @@ fn sources() -> [Source; 5] {
             noise: 0.5,
             bound: 2.0,
         }),
+        Source::Clusters(Clusters { classes: 5, dimension: 4, separation: 2.0 }),
     ]
 }
 
@@ -104,6 +105,8 @@ fn the_outline_tells_what_will_be_made() {
         (Samples::Total(2), Partition::Even),
         (Samples::PerPeer(9), Partition::Blocks),
         (Samples::PerPeer(9), uneven),
+        (Samples::PerPeer(9), Partition::Replicated),
+        (Samples::Total(9), Partition::Replicated),
     ] {
         for source in sources() {
             let config = DataConfig {
@@ -285,6 +288,7 @@ fn every_dealt_row_says_which_row_of_the_source_it_is() {
         Partition::Even,
         Partition::LabelShards(LabelShards { per_peer: 2 }),
         Partition::WithRepetition(WithRepetition { rows: 30 }),
+        Partition::Replicated,
     ] {
         let config = DataConfig { test_share: 0.3, partition, ..whole.clone() };
         let prepared = run(&config, 3, false).unwrap();
@@ -310,4 +314,105 @@ fn labels_of_drawn_rows_are_known_before_they_are_dealt() {
         y.iter().any(|label| label != &y[0])
     });
     assert!(mixed.count() <= 1);
+}
+
+/// Preparing each row once and copying it gives what preparing all copies would, up to the rounding
+/// of statistics over more rows.
+#[test]
+fn replicated_rows_are_prepared_like_the_rows_of_a_single_peer() {
+    let alone = DataConfig {
+        test_share: 0.25,
+        preprocess: vec![Step::Standardise, Step::Pca(Pca { dimension: 3 }), Step::UnitBall],
+        partition: Partition::Blocks,
+        ..drawn(Source::Waveform, Samples::Total(80))
+    };
+    let everywhere = DataConfig { partition: Partition::Replicated, ..alone.clone() };
+    let (alone, everywhere) = (run(&alone, 1, true).unwrap(), run(&everywhere, 5, true).unwrap());
+    assert_eq!((everywhere.multiplicity, everywhere.source_rows), (5, 80));
+    assert_eq!(everywhere.train.total_rows(), 5 * 60);
+    assert_eq!(everywhere.test, alone.test);
+    let original = alone.train.everybody();
+    let copies = everywhere.train.everybody();
+    for ((r, x), y) in everywhere.rows.iter().zip(copies.x.rows()).zip(copies.y) {
+        let place = alone.rows.iter().position(|other| other == r).unwrap();
+        assert_eq!((x, y), (original.x.row(place), &original.y[place]));
+    }
+    for peer in everywhere.train.ids() {
+        let range = peer.index() * 60..(peer.index() + 1) * 60;
+        let mut numbers = everywhere.rows[range].to_vec();
+        numbers.sort_unstable();
+        assert_eq!(numbers, alone.rows, "a permutation of all");
+    }
+}
+
+#[test]
+fn training_and_held_out_rows_share_the_classes() {
+    let clusters = Source::Clusters(Clusters { classes: 4, dimension: 2, separation: 1.0 });
+    let config = DataConfig { test_share: 0.5, ..drawn(clusters, Samples::Total(100)) };
+    let prepared = run(&config, 3, false).unwrap();
+    assert_eq!((prepared.task, prepared.truth), (Task::MultiClass, None));
+    assert_eq!(prepared.classes, ["0", "1", "2", "3"]);
+    let test = prepared.test.unwrap();
+    for y in prepared.train.everybody().y.iter().chain(&test.y) {
+        assert!([0.0, 1.0, 2.0, 3.0].contains(y));
+    }
+    let binary = run(&drawn(Source::Twonorm, Samples::Total(9)), 1, false).unwrap();
+    assert!(binary.classes.is_empty());
+}
+
+/// Images of two pixels with these values and labels, as a pair of idx files.
+fn write_idx(folder: &Path, name: &str, pixels: &[[u8; 2]], labels: &[u8]) -> IdxPair {
+    let n = u8::try_from(labels.len()).unwrap();
+    let images = [&[0, 0, 8, 2, 0, 0, 0, n, 0, 0, 0, 2], pixels.concat().as_slice()].concat();
+    let labels = [&[0, 0, 8, 1, 0, 0, 0, n], labels].concat();
+    let pair = IdxPair {
+        images: format!("{name}-images").into(),
+        labels: format!("{name}-labels").into(),
+    };
+    std::fs::write(folder.join(&pair.images), images).unwrap();
+    std::fs::write(folder.join(&pair.labels), labels).unwrap();
+    pair
+}
+
+#[test]
+fn held_out_files_are_the_held_out_rows_and_give_no_statistic() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = write_idx(folder.path(), "train", &[[2, 4], [6, 1], [4, 1]], &[3, 5, 3]);
+    let test = write_idx(folder.path(), "test", &[[8, 8], [1, 2]], &[9, 5]);
+    let files =
+        IdxFiles { images: train.images, labels: train.labels, positive: None, test: Some(test) };
+    let config = DataConfig {
+        preprocess: vec![Step::Standardise],
+        partition: Partition::Blocks,
+        ..DataConfig::from(Source::Idx(files.clone()))
+    };
+    let streams = config.streams(Seed(1), 0);
+    let prepared = prepare(&config, 1, false, &streams, folder.path()).unwrap();
+    assert_eq!(prepared.classes, ["3", "5", "9"]);
+    assert_eq!((prepared.rows, prepared.source_rows), (vec![0, 1, 2], 5));
+    assert_eq!(prepared.train.everybody().y, [0.0, 1.0, 0.0]);
+    let held_out = prepared.test.unwrap();
+    assert_eq!(held_out.y, [2.0, 1.0]);
+    // Means 4 and 2, variances 8/3 and 2, of the training rows alone.
+    let expected = array![[4.0, 6.0], [-3.0, 0.0]] / array![[(8.0_f64 / 3.0).sqrt(), 2_f64.sqrt()]];
+    assert!((&held_out.x - &expected).iter().all(|e| e.abs() < 1e-12), "{:?}", held_out.x);
+    let outline = outline(&config, 1, false, folder.path()).unwrap();
+    assert_eq!((outline.train_rows, outline.test_rows, outline.source_rows), (3, 2, 5));
+
+    // Without the second pair the training part is the same file, and a share of it is held out.
+    let one = DataConfig {
+        source: Source::Idx(IdxFiles { test: None, ..files }),
+        test_share: 1.0 / 3.0,
+        ..config.clone()
+    };
+    let prepared = prepare(&one, 1, false, &streams, folder.path()).unwrap();
+    assert_eq!(prepared.classes, ["3", "5"]);
+    assert_eq!((prepared.train.total_rows(), prepared.source_rows), (2, 3));
+
+    let both = DataConfig { test_share: 0.5, ..config };
+    let error = prepare(&both, 1, false, &streams, folder.path()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "data.test_share: found 0.5, but source.idx.test has the held-out rows: expected 0"
+    );
 }

@@ -1,7 +1,6 @@
 //! What the messages of a whole run tell about a record of the worst peer.
 
 use super::{Claim, Users};
-use crate::data::Partition;
 use crate::privacy::{Guarantee, Observer, Piece, Release, gaussian_epsilon};
 use crate::protocol::admm::{AdmmConfig, PrimalNoise};
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -63,7 +62,7 @@ impl Sent {
 
     fn admm(scenario: &Scenario, admm: &AdmmConfig, peers: Peers<'_>, users: &Users<'_>) -> Self {
         let kinds = kinds(admm, peers, users);
-        let repeated = matches!(scenario.data.partition, Partition::WithRepetition(_));
+        let repeated = scenario.data.partition.repeats_rows();
         let one_release =
             if repeated { Vec::new() } else { one_release(scenario, admm, peers, &kinds) };
         let of =
