@@ -10,6 +10,7 @@ mod promised;
 mod repeat;
 mod run;
 mod statement;
+mod walk;
 
 pub use assembly::Assembly;
 pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
@@ -17,8 +18,9 @@ pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use prediction::{Item, Prediction, Reading, predict};
 pub use promised::promise;
-pub use repeat::{RepeatResult, StopReason};
+pub use repeat::{PeerWork, RepeatResult, StopReason, TokenResult};
 pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
 };
-pub use statement::{Claim, Statement, notes, statement};
+pub use statement::{Claim, Holdings, Statement, notes, statement};
+pub use walk::WalkPlan;

@@ -10,7 +10,7 @@ mod objective;
 mod one_vs_all;
 mod vector;
 
-pub use central::{Central, CentralError, central_optimum};
+pub use central::{Central, CentralError, ball_optimum, central_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use loss::Loss;

@@ -7,13 +7,14 @@ mod inbox;
 mod per_peer;
 #[cfg(test)]
 mod three_peers;
+pub mod walk_sgd;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::admm::{AdmmConfig, AdmmPeer};
 use self::gradient_descent::{GradientDescentConfig, GradientPeer, GradientTrackingConfig};
-use crate::units::Round;
+use self::walk_sgd::{Cut, WalkPeer, WalkSgdConfig};
 
 pub use automatic::Automatic;
 pub use per_peer::PerPeer;
@@ -28,6 +29,27 @@ pub enum ProtocolConfig {
     GradientDescent(GradientDescentConfig),
     /// Gradient tracking with Metropolis weights: to the optimum, at a constant step.
     GradientTracking(GradientTrackingConfig),
+    /// Without-replacement SGD by a token that walks the graph, with noise and decisions as asked for.
+    WalkSgd(WalkSgdConfig),
+}
+
+/// What of a run decides how long it is and how much it sends, before anything runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of peers.
+    pub peers: usize,
+    /// Number of links.
+    pub links: usize,
+    /// Neighbours of a peer, on average.
+    pub mean_degree: usize,
+    /// Training samples over all peers.
+    pub samples: usize,
+    /// Features, the intercept included.
+    pub dimension: usize,
+    /// Models that are learnt: one for each class, where there are more than two.
+    pub tasks: usize,
+    /// Whether averages are kept.
+    pub averages: bool,
 }
 
 /// What a protocol will send and hold, before anything runs.
@@ -42,13 +64,26 @@ pub struct Footprint {
 }
 
 impl ProtocolConfig {
-    /// The most rounds that the peers run.
-    pub fn rounds(&self) -> Round {
-        Round(match self {
+    /// The most rounds that peers with so many samples each run; for tokens, the updates of each.
+    pub fn rounds(&self, samples: impl IntoIterator<Item = usize>) -> u64 {
+        u64::from(match self {
             Self::Admm(admm) => admm.rounds,
             Self::GradientDescent(descent) => descent.rounds,
             Self::GradientTracking(tracking) => tracking.rounds,
+            Self::WalkSgd(walk) => {
+                let batches = samples.into_iter().map(|m| Cut::new(m, walk.batch).batches());
+                let all = batches.map(u64::from).sum::<u64>() * u64::from(walk.passes);
+                return walk.updates.map_or(all, |most| all.min(most.into()));
+            }
         })
+    }
+
+    /// The walk, where tokens walk.
+    pub fn walk(&self) -> Option<&WalkSgdConfig> {
+        match self {
+            Self::WalkSgd(walk) => Some(walk),
+            _ => None,
+        }
     }
 
     /// Whether a parameter is left to theory, which looks at all data for it: its name.
@@ -65,6 +100,7 @@ impl ProtocolConfig {
         match self {
             Self::Admm(admm) => admm.primal_noise.is_some(),
             Self::GradientDescent(_) | Self::GradientTracking(_) => false,
+            Self::WalkSgd(walk) => walk.noise.is_some(),
         }
     }
 
@@ -78,9 +114,12 @@ impl ProtocolConfig {
         }
     }
 
-    /// What the protocol will send and hold in dimension d on a graph with so many links and so
-    /// many neighbours per peer.
-    pub fn footprint(&self, links: usize, mean_degree: usize, d: usize) -> Footprint {
+    /// What the protocol will send and hold. For a walk the number of hops is a guess: as many as
+    /// updates, which it is where every visit finds data.
+    pub fn footprint(&self, extent: Extent) -> Footprint {
+        let Extent { peers, links, mean_degree, samples, dimension: d, tasks, averages } = extent;
+        let shares = std::iter::repeat_n(samples / peers, peers);
+        let rounds = self.rounds(shares);
         let (message, greeting, memory) = match self {
             Self::Admm(_) => (AdmmPeer::message_bytes(d), 0, AdmmPeer::memory(mean_degree, d)),
             Self::GradientDescent(_) | Self::GradientTracking(_) => {
@@ -91,9 +130,16 @@ impl ProtocolConfig {
                     GradientPeer::memory(mean_degree, d, tracking),
                 )
             }
+            Self::WalkSgd(walk) => {
+                let policy = walk.decision.as_ref().map(|policy| policy.memory(d));
+                let messages = if peers > 1 { rounds * tasks as u64 } else { 0 };
+                let message = WalkPeer::message_bytes(d, walk.walk, peers, averages) as u64;
+                let memory = WalkPeer::memory(mean_degree, tasks, d, policy);
+                return Footprint { messages, bytes: messages * message, memory };
+            }
         };
         let per_round = 2 * links as u64;
-        let messages = per_round * u64::from(self.rounds().0);
+        let messages = per_round * rounds;
         Footprint {
             messages: messages + if greeting > 0 { per_round } else { 0 },
             bytes: messages * message as u64 + per_round * greeting as u64,
@@ -112,9 +158,11 @@ impl ProtocolConfig {
             Self::GradientTracking(tracking) => {
                 ("gradient-tracking", gradient_descent::check_step(tracking.step))
             }
+            Self::WalkSgd(walk) => ("walk-sgd", walk.check()),
         };
-        if !(1..=MOST_ROUNDS).contains(&self.rounds().0) {
-            let message = format!("expected 1 to {MOST_ROUNDS} rounds, found {}", self.rounds());
+        let rounds = self.rounds([]);
+        if self.walk().is_none() && !(1..=MOST_ROUNDS).contains(&rounds) {
+            let message = format!("expected 1 to {MOST_ROUNDS} rounds, found {rounds}");
             problems.push(("rounds".to_string(), message));
         }
         problems.into_iter().map(|(field, text)| (format!("{section}.{field}"), text)).collect()
@@ -122,4 +170,4 @@ impl ProtocolConfig {
 }
 
 /// Rounds are numbered in 31 bits on the wire.
-const MOST_ROUNDS: u32 = 1_000_000_000;
+pub const MOST_ROUNDS: u64 = 1_000_000_000;

@@ -47,8 +47,14 @@ impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         let code = match error {
             ExperimentError::Topology(_) | ExperimentError::Data(_) => Code::Input,
-            ExperimentError::Central(_) | ExperimentError::Network(_) => Code::Run,
-            ExperimentError::Privacy(_) | ExperimentError::Budget { .. } => Code::Scenario,
+            ExperimentError::Central(_)
+            | ExperimentError::Network(_)
+            | ExperimentError::Lost { .. } => Code::Run,
+            ExperimentError::Privacy(_)
+            | ExperimentError::Budget { .. }
+            | ExperimentError::Calibration(_)
+            | ExperimentError::Routes(_)
+            | ExperimentError::Updates { .. } => Code::Scenario,
             ExperimentError::Directory(_) => Code::Files,
         };
         Self { code, text: format!("error: {error}") }

@@ -9,21 +9,20 @@ use crate::report::figure;
 pub(super) struct ProgressLine {
     bar: ProgressBar,
     repeats: u32,
-    rounds: u32,
 }
 
 impl ProgressLine {
-    pub(super) fn new(repeats: u32, rounds: u32, quiet: bool) -> Self {
+    pub(super) fn new(repeats: u32, quiet: bool) -> Self {
         // `stderr()` draws nothing unless standard error is a terminal.
         let target =
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let total = u64::from(repeats) * u64::from(rounds);
-        let bar = ProgressBar::with_draw_target(Some(total), target);
+        // How many rounds there are is known with the first of them.
+        let bar = ProgressBar::with_draw_target(None, target);
         let template = "{prefix} {wide_bar} {pos}/{len} rounds  {per_sec}  {eta} left  {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, repeats, rounds }
+        Self { bar, repeats }
     }
 
     pub(super) fn say(&self, what: &'static str) {
@@ -39,7 +38,9 @@ impl ProgressLine {
         if let Some(gap) = progress.gap {
             self.bar.set_message(format!("gap {}", figure(gap)));
         }
-        let before = u64::from(progress.repeat) * u64::from(self.rounds);
+        let rounds = u64::from(progress.last.0);
+        self.bar.set_length(u64::from(self.repeats) * rounds);
+        let before = u64::from(progress.repeat) * rounds;
         self.bar.set_position(before + u64::from(progress.round.0));
     }
 

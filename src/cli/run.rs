@@ -23,8 +23,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
     let (checked, directory) = prepare(arguments)?;
     let options = Options { workers: arguments.workers.map(usize::from) };
     let interrupt = on_interrupt();
-    let rounds = checked.scenario().protocol.rounds().0;
-    let line = ProgressLine::new(checked.scenario().repeat, rounds, arguments.quiet);
+    let line = ProgressLine::new(checked.scenario().repeat, arguments.quiet);
 
     let outcome = carry_out(&checked, options, &directory, &interrupt, &line);
     line.clear();

@@ -184,10 +184,10 @@ impl CsvFile {
     }
 
     /// Counts the rows and features of the file, and keeps nothing of it.
-    pub(super) fn shape(&self, base: &Path) -> Result<(usize, usize), DataError> {
+    pub(super) fn shape(&self, base: &Path) -> Result<(usize, usize, usize), DataError> {
         let path = base.join(&self.path);
-        let (columns, rows, _) = self.scan(&path, open(&path)?, None)?;
-        Ok((rows, columns.width()))
+        let (columns, rows, classes) = self.scan(&path, open(&path)?, None)?;
+        Ok((rows, columns.width(), classes.len()))
     }
 
     /// What the lists of features and classes tell about the file's rows.

@@ -52,6 +52,8 @@ pub struct Outline {
     pub test_rows: usize,
     /// Number of columns, the intercept's included.
     pub dimension: usize,
+    /// Number of classes, where there are several to learn; else 0.
+    pub classes: usize,
     /// Rows of the peer that has fewest; where sizes are drawn, the fewest that it can have.
     pub min_rows: usize,
     /// Rows of the peer that has most; where sizes are drawn, the most that it can have.
@@ -145,13 +147,14 @@ pub fn outline(
     base: &Path,
 ) -> Result<Outline, DataError> {
     require_valid(config, peers, intercept)?;
-    let (extent, d) = config.source.shape(base)?;
+    let (extent, d, classes) = config.source.shape(base)?;
     let (dimension, room) = widths(&steps(config, intercept), d)?;
     let counts = require_training_rows(config, peers, extent, room)?;
     let (min_rows, max_rows) = config.partition.span(counts.train, peers);
     let train_rows = config.partition.dealt(counts.train, peers);
     let source_rows = counts.total();
-    Ok(Outline { train_rows, source_rows, test_rows: counts.test, dimension, min_rows, max_rows })
+    let test_rows = counts.test;
+    Ok(Outline { train_rows, source_rows, test_rows, dimension, classes, min_rows, max_rows })
 }
 
 /// The steps of a section, and behind them the model's own intercept.

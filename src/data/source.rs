@@ -117,9 +117,9 @@ impl Source {
         problems.into_iter().map(path).collect()
     }
 
-    /// How many rows there are, where the source decides it, and the number of features. Draws
-    /// nothing; a file is gone through.
-    pub(super) fn shape(&self, base: &Path) -> Result<(Option<Extent>, usize), DataError> {
+    /// How many rows there are, where the source decides it, the number of features, and that of
+    /// classes where there are several to learn. Draws nothing; a file is gone through.
+    pub(super) fn shape(&self, base: &Path) -> Result<(Option<Extent>, usize, usize), DataError> {
         let dimension = match self {
             Self::Twonorm => Twonorm.dimension(),
             Self::Ringnorm => Ringnorm.dimension(),
@@ -128,15 +128,16 @@ impl Source {
             Self::LinearRegression(source) => source.dimension,
             Self::Clusters(source) => source.dimension,
             Self::Csv(file) => {
-                let (rows, features) = file.shape(base)?;
-                return Ok((Some(Extent { rows, held_out: None }), features));
+                let (rows, features, classes) = file.shape(base)?;
+                return Ok((Some(Extent { rows, held_out: None }), features, classes));
             }
             Self::Libsvm(_) | Self::Idx(_) | Self::Npy(_) => {
                 let rows = self.read(base)?;
-                return Ok((Some(rows.extent()), rows.features.len()));
+                return Ok((Some(rows.extent()), rows.features.len(), rows.classes.len()));
             }
         };
-        Ok((None, dimension))
+        let classes = if let Self::Clusters(source) = self { source.classes } else { 0 };
+        Ok((None, dimension, classes))
     }
 
     /// Makes the rows reachable by number: draws the true parameter, or reads the file.

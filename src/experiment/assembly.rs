@@ -4,16 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::run::ExperimentError;
+use super::walk::{WalkPlan, optima};
 use crate::data::{self, LocalData, Partitioned, Prepared};
 use crate::learn::{Central, axpy, central_optimum};
-use crate::measure::{Accounting, Comparison, Metric, Perturbed, Scorer, Shape, What};
+use crate::measure::{Accounting, Comparison, Metric, Perturbed, Scorer, Shape, TokenShape, What};
+use crate::network::Schedule;
 use crate::privacy::randomized_response::{Levels, coefficient};
 use crate::privacy::{Correction, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
 use crate::topology::Topology;
-use crate::units::{Epsilon, PeerId};
+use crate::units::{Epsilon, PeerId, Round};
 
 /// All that a repeat starts from.
 pub struct Assembly {
@@ -39,6 +41,8 @@ pub struct Assembly {
     pub metrics: Vec<Metric>,
     /// How ε is counted.
     pub accounting: Accounting,
+    /// The walk, where tokens walk.
+    pub plan: Option<WalkPlan>,
 }
 
 impl Assembly {
@@ -79,27 +83,27 @@ impl Assembly {
         let perturbed = (responses.is_some() || linear.is_some())
             .then(|| Perturbed { train: Arc::clone(&seen), linear: linear.unwrap_or_default() });
         let is_perturbed = perturbed.is_some();
-        let metrics = Metric::of_run(
-            &scenario.measure,
-            Shape {
-                classifies: scenario.model.loss.is_classification(),
-                has_test: test.is_some(),
-                perturbed: is_perturbed,
-                protected: responses.is_some() || scenario.protocol.adds_noise(),
-            },
-        );
+        let walk = scenario.protocol.walk();
+        let plan = walk.map(|walk| WalkPlan::of(walk, &data)).transpose()?;
+        let has_test = test.is_some();
+        let ridge = scenario.model.regularisation / n as f64;
         let mut scorer = Scorer::new(
             &scenario.measure,
             data.train.clone(),
             test,
             perturbed,
             scenario.model.loss,
-            scenario.model.regularisation / n as f64,
+            ridge,
         );
         let measures = |what| scenario.measure.has(what);
         let needs_optimum = needs_optimum || measures(What::Optimum) || measures(What::Average);
         let (mut optimum, mut clean) = (None, None);
-        if needs_optimum {
+        if let (Some(plan), Some(walk)) = (&plan, walk) {
+            scorer = scorer.of_tasks(plan.tasks);
+            if measures(What::Optimum) {
+                optimum = optima(&scorer, &data.train, plan, ridge, walk.radius)?;
+            }
+        } else if needs_optimum {
             let a = scenario.model.regularisation;
             let mut linear = vec![0.0; data.train.dimension()];
             if is_perturbed && measures(What::Optimum) {
@@ -112,6 +116,19 @@ impl Assembly {
             }
             optimum = Some(best);
         }
+        let metrics = Metric::of_run(
+            &scenario.measure,
+            Shape {
+                classifies: scenario.model.loss.is_classification(),
+                has_test,
+                perturbed: is_perturbed,
+                protected: responses.is_some() || scenario.protocol.adds_noise(),
+                tokens: walk.map(|walk| TokenShape {
+                    decides: walk.decision.is_some(),
+                    has_optimum: optimum.is_some(),
+                }),
+            },
+        );
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();
         let corrected = corrected.filter(|labels| labels.loss == Correction::Unbiased);
@@ -119,6 +136,7 @@ impl Assembly {
         let accounting = Accounting {
             delta: scenario.privacy.delta,
             copies: data.multiplicity,
+            repetition: plan.as_ref().map(|plan| plan.repetition),
             labels: labels.map_or(Epsilon::UNBOUNDED, |labels| labels.greatest),
         };
         Ok(Self {
@@ -133,6 +151,7 @@ impl Assembly {
             clean,
             metrics,
             accounting,
+            plan,
         })
     }
 
@@ -156,13 +175,43 @@ impl Assembly {
         if self.responses.is_some() { Pieces::FEATURES } else { Pieces::RECORD }
     }
 
+    /// The last round that this repeat may reach.
+    pub fn rounds(&self, scenario: &Scenario) -> Round {
+        match &self.plan {
+            Some(plan) => plan.updates,
+            None => Round(scenario.protocol.rounds([]) as u32),
+        }
+    }
+
+    /// When and of whom it is measured.
+    pub(super) fn schedule(&self, scenario: &Scenario) -> Schedule {
+        let last = self.rounds(scenario);
+        match &self.plan {
+            Some(plan) => Schedule::of_tokens(plan.every(scenario), last, plan.tasks.count()),
+            None => Schedule::of_peers(scenario.measure.every.unwrap_or(1), last),
+        }
+    }
+
+    /// The plan of a walk.
+    ///
+    /// # Panics
+    /// For a protocol without tokens.
+    pub(super) fn walk_plan(&self) -> &WalkPlan {
+        self.plan.as_ref().expect("a walk is planned when it is assembled")
+    }
+
     /// What rows are compared with.
     pub fn comparison(&self) -> Comparison<'_> {
         let n = self.topology.peers() as f64;
+        let best = self.optimum.as_ref();
         Comparison {
-            optimum: self.optimum.as_ref().map(|best| (best.w.as_slice(), best.value / n)),
+            optimum: best.map(|best| (best.w.as_slice(), best.value / n)),
             clean: self.clean.as_ref().map(|best| best.w.as_slice()),
             privacy: self.accounting,
+            tokens: self
+                .plan
+                .as_ref()
+                .map(|_| (&self.scorer, best.map_or(f64::NAN, |best| best.value))),
         }
     }
 }
@@ -192,7 +241,9 @@ pub(super) fn objective_noise(
         ProtocolConfig::Admm(admm) => admm
             .objective_noise
             .map(|law| (law, Draws::Streams(streams.family(Purpose::ObjectiveNoise, 0)))),
-        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => None,
+        ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_)
+        | ProtocolConfig::WalkSgd(_) => None,
     }
 }
 

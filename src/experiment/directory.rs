@@ -378,6 +378,7 @@ mod tests {
             clean_optimum: None,
             reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
             measured_rate: None,
+            tokens: None,
             divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),
         };
         directory.keep(&result).unwrap();

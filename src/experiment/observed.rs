@@ -10,7 +10,8 @@ impl RepeatResult {
     /// How ε is counted in this repeat.
     pub fn accounting(&self, delta: Delta) -> Accounting {
         let labels = self.labels.as_ref().map_or(Epsilon::UNBOUNDED, |labels| labels.greatest);
-        Accounting { delta, copies: self.multiplicity, labels }
+        let repetition = self.tokens.as_ref().map(|tokens| tokens.repetition);
+        Accounting { delta, copies: self.multiplicity, repetition, labels }
     }
 
     /// The ledger's answer for every observer: the worst over all users of this repeat.

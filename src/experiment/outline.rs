@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use crate::data;
 use crate::experiment::run::ExperimentError;
-use crate::measure::LocalFigures;
+use crate::measure::{LocalFigures, What};
 use crate::privacy::Exposure;
+use crate::protocol::Extent;
 use crate::scenario::Checked;
 use crate::topology::Summary;
 
@@ -39,8 +40,8 @@ pub struct Outline {
     pub held_out_samples: usize,
     /// Features, the intercept included.
     pub dimension: usize,
-    /// Rounds at the most.
-    pub rounds: u32,
+    /// Rounds at the most; updates of each token where there are any.
+    pub rounds: u64,
     /// Messages per repeat if all rounds are run and none is lost.
     pub messages: u64,
     /// Their bytes.
@@ -69,7 +70,16 @@ impl Outline {
         }
         let d = data.dimension;
         let mean_degree = summary.mean_degree.ceil() as usize;
-        let footprint = scenario.protocol.footprint(topology.links(), mean_degree, d);
+        let extent = Extent {
+            peers: n,
+            links: topology.links(),
+            mean_degree,
+            samples: data.train_rows,
+            dimension: d,
+            tasks: data.classes.max(1),
+            averages: scenario.measure.has(What::Average),
+        };
+        let footprint = scenario.protocol.footprint(extent);
         let samples = data.train_rows * (d + 1) * 8 / n;
         // The network's desk of a peer, and per link end an event each in the window that runs, in
         // the next, and in two recycled buffers.
@@ -90,7 +100,7 @@ impl Outline {
             samples_per_peer: (data.min_rows, data.max_rows),
             held_out_samples: data.test_rows,
             dimension: d,
-            rounds: scenario.protocol.rounds().0,
+            rounds: scenario.protocol.rounds(std::iter::repeat_n(data.train_rows / n, n)),
             messages: footprint.messages,
             bytes: footprint.bytes,
             memory_per_peer: per_peer,

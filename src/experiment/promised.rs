@@ -5,7 +5,7 @@ use super::assembly::Assembly;
 use super::observed::worst;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
-use super::statement::{Statement, statement};
+use super::statement::{Holdings, Statement, statement};
 use crate::random::Streams;
 use crate::scenario::{Checked, Scenario};
 use crate::topology::Topology;
@@ -19,13 +19,20 @@ use crate::topology::Topology;
 /// Graphs or data that cannot be had.
 pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
-    let varies = scenario.topology.resamples() || scenario.data.sizes_vary();
+    let repeats = !scenario.data.fixed && scenario.data.partition.repeats_rows();
+    let varies = scenario.topology.resamples() || scenario.data.sizes_vary() || repeats;
     let of = |repeat| {
         let assembly = Assembly::new(scenario, asked.base(), asked.topology(), repeat, false)?;
         let seen = &assembly.seen;
         let samples: Vec<u32> = seen.ids().map(|peer| seen.rows(peer) as u32).collect();
-        let asked = asked.scenario();
-        Ok(statement(asked, scenario, &assembly.topology, &samples, seen.dimension()))
+        let plan = assembly.plan.as_ref();
+        let holdings = Holdings {
+            samples: &samples,
+            dimension: seen.dimension(),
+            tasks: plan.map_or(1, |plan| plan.tasks.count()),
+            repetition: plan.map_or(1.0, |plan| plan.repetition),
+        };
+        Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
     };
     let others = 1..if varies { scenario.repeat } else { 1 };
     others.map(of).try_fold(of(0)?, |whole, next| next.map(|next| worse(whole, next)))
@@ -42,14 +49,24 @@ pub(super) fn promised(
 ) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
     let of = |topology: &Topology, repeat: &RepeatResult| {
-        statement(asked.scenario(), scenario, topology, &repeat.samples, repeat.dimension)
+        let tokens = repeat.tokens.as_ref();
+        let holdings = Holdings {
+            samples: &repeat.samples,
+            dimension: repeat.dimension,
+            tasks: tokens.map_or(1, |tokens| tokens.tasks),
+            repetition: tokens.map_or(1.0, |tokens| tokens.repetition),
+        };
+        statement(asked.scenario(), scenario, topology, holdings)
     };
     let Some((first, others)) = repeats.split_first() else {
         // Interrupted before anything ran.
         return promise(asked, resolved);
     };
     let resamples = scenario.topology.resamples();
-    let others = others.iter().filter(|repeat| resamples || repeat.samples != first.samples);
+    let differs = |repeat: &&RepeatResult| {
+        resamples || repeat.samples != first.samples || repeat.multiplicity > 1
+    };
+    let others = others.iter().filter(differs);
     others
         .map(|repeat| Ok(of(&graph(asked, scenario, repeat.repeat)?, repeat)))
         .try_fold(of(asked.topology(), first), |whole, next: Result<Statement, ExperimentError>| {

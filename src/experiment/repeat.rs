@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learn::axpy;
 use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
+use crate::network::{Journey, Parting};
 use crate::privacy::{Exposure, LabelSummary};
 
 /// Why a repeat ended.
@@ -75,11 +76,55 @@ pub struct RepeatResult {
     pub measured_rate: Option<f64>,
     /// Where it diverged, if it did.
     pub divergence: Option<Divergence>,
+    /// What there is to say of tokens, where there were any. Models are then the tasks', not the
+    /// peers', and figures of peers are those of the models that they kept for themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenResult>,
+}
+
+/// The tokens of a repeat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenResult {
+    /// The names of the classes, a task each; empty where there is one task.
+    pub classes: Vec<String>,
+    /// How many tasks there were.
+    pub tasks: u32,
+    /// The greatest Σ over batches of (a record's copies there)²: 1 where no record repeats.
+    pub repetition: f64,
+    /// What each token had been through, by measured round.
+    pub rows: Vec<Vec<Journey>>,
+    /// What each peer has done; empty if the repeat was cut short.
+    pub work: Vec<PeerWork>,
+}
+
+impl TokenResult {
+    /// What a task is called: its class, or its number.
+    pub fn name(&self, task: usize) -> String {
+        self.classes.get(task).cloned().unwrap_or_else(|| task.to_string())
+    }
+}
+
+/// What a peer has done for tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerWork {
+    /// Times it trained.
+    pub updates: u64,
+    /// Those of a token's model.
+    pub releases: u64,
+    /// Tokens that it passed on as they were.
+    pub forwards: u64,
+}
+
+impl PeerWork {
+    pub(super) fn of<L>(parting: &Parting<L>) -> Self {
+        let Parting { updates, releases, forwards, .. } = *parting;
+        Self { updates, releases, forwards }
+    }
 }
 
 impl RepeatResult {
     /// The peers' final models, in peer order.
-    pub fn models(&self) -> impl Iterator<Item = &[f64]> {
+    pub fn models(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.states.chunks_exact(self.dimension.max(1))
     }
 
@@ -87,7 +132,7 @@ impl RepeatResult {
     pub fn mean_state(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.dimension];
         self.models().for_each(|w| axpy(1.0, w, &mut mean));
-        let n = self.degrees.len() as f64;
+        let n = self.models().len() as f64;
         mean.iter_mut().for_each(|c| *c /= n);
         mean
     }

@@ -11,22 +11,23 @@ use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
-use super::repeat::{RepeatResult, StopReason};
+use super::repeat::{PeerWork, RepeatResult, StopReason, TokenResult};
 use super::statement::{Claim, Statement};
+use super::walk;
 use crate::data::DataError;
 use crate::learn::CentralError;
 use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
 };
-use crate::privacy::{Budget, Exposure, Responses};
+use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
 use crate::protocol::gradient_descent::{GradientParameters, GradientPeer};
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::random::{Draws, Purpose};
 use crate::scenario::{Checked, Scenario};
 use crate::theory;
-use crate::topology::{BuildError, Topology};
+use crate::topology::{BuildError, RoutesError, Topology};
 use crate::units::{Delta, Epsilon, PeerId, Round};
 
 /// Why a run failed.
@@ -54,6 +55,28 @@ pub enum ExperimentError {
         epsilon: Epsilon,
         /// At which δ.
         delta: Delta,
+    },
+    /// Noise that cannot be had.
+    #[error("protocol.walk-sgd.noise: {0}")]
+    Calibration(#[from] CalibrationError),
+    /// Ways that cannot be stored.
+    #[error("protocol.walk-sgd.walk: {0}")]
+    Routes(#[from] RoutesError),
+    /// More updates than can be numbered.
+    #[error("protocol.walk-sgd: {updates} updates are more than the {most} that can be numbered")]
+    Updates {
+        /// How many there would be.
+        updates: u64,
+        /// The most there can be.
+        most: u64,
+    },
+    /// A token that was lost on its way: a fault of the program.
+    #[error("only {reached} of {updates} updates were made: a token was lost")]
+    Lost {
+        /// Updates that every token made.
+        reached: u32,
+        /// Those that it was to make.
+        updates: u32,
     },
     /// The files.
     #[error("{0}")]
@@ -88,6 +111,8 @@ pub struct Progress {
     pub repeat: u32,
     /// The last complete measured round.
     pub round: Round,
+    /// The last round that the repeat may reach.
+    pub last: Round,
     /// The consensus gap there, if it is measured.
     pub gap: Option<f64>,
 }
@@ -153,7 +178,7 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
             tracking.step = Automatic::Value(best.step);
             Some(best.rate)
         }
-        ProtocolConfig::GradientDescent(_) => None,
+        ProtocolConfig::GradientDescent(_) | ProtocolConfig::WalkSgd(_) => None,
     };
     Ok(Resolved { scenario, rate })
 }
@@ -274,7 +299,9 @@ fn affordable(
 fn rate_floor(protocol: &ProtocolConfig) -> f64 {
     match protocol {
         ProtocolConfig::Admm(admm) => (1e3 * admm.tolerance).max(1e-11),
-        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => 1e-7,
+        ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_)
+        | ProtocolConfig::WalkSgd(_) => 1e-7,
     }
 }
 
@@ -286,8 +313,8 @@ fn run_peers(
     engine: Engine,
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
-) -> Result<Outcome<LocalFigures>, NetworkError> {
-    let rounds = scenario.protocol.rounds();
+) -> Result<Outcome<LocalFigures>, ExperimentError> {
+    let rounds = assembly.rounds(scenario);
     let loss = scenario.model.loss;
     let ridge = scenario.model.regularisation / assembly.topology.peers() as f64;
     let chosen = |value: Automatic| match value {
@@ -301,7 +328,7 @@ fn run_peers(
         engine,
         topology: &assembly.topology,
         links: &Links::new(&scenario.network, &assembly.topology, &assembly.streams),
-        observation: (&assembly.scorer, Schedule::of_peers(scenario.measure.every, rounds)),
+        observation: (&assembly.scorer, assembly.schedule(scenario)),
         interrupt,
     };
     match &scenario.protocol {
@@ -348,6 +375,9 @@ fn run_peers(
                 on_row,
             )
         }
+        ProtocolConfig::WalkSgd(walk) => {
+            run.peers(walk::peers(scenario, walk, assembly, assembly.walk_plan())?, on_row)
+        }
     }
 }
 
@@ -365,9 +395,9 @@ impl Run<'_> {
         &self,
         peers: Vec<P>,
         on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
-    ) -> Result<Outcome<LocalFigures>, NetworkError> {
+    ) -> Result<Outcome<LocalFigures>, ExperimentError> {
         let Self { engine, topology, links, observation, interrupt } = *self;
-        network::run(engine, topology, links, peers, observation, interrupt, on_row)
+        Ok(network::run(engine, topology, links, peers, observation, interrupt, on_row)?)
     }
 }
 
@@ -390,19 +420,22 @@ fn run_repeat(
         engine != Engine::Threads,
     );
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
-    let Outcome { ending, totals, .. } =
+    let last_round = assembly.rounds(scenario);
+    let Outcome { ending, totals, partings } =
         run_peers(scenario, assembly, engine, interrupt, &mut |row| {
             let round = row.round;
             let flow = recorder.record(row);
             let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
-            progress(Progress { repeat, round, gap });
+            progress(Progress { repeat, round, last: last_round, gap });
             flow
         })?;
     let stop_reason = match ending {
         Ending::Finished => StopReason::Rounds,
         Ending::Interrupted => StopReason::Interrupted,
         Ending::Retired => {
-            recorder.settle(totals);
+            if assembly.plan.is_none() {
+                recorder.settle(totals.clone());
+            }
             StopReason::Budget
         }
         Ending::Stopped if recorder.divergence.is_some() => StopReason::Diverged,
@@ -414,16 +447,38 @@ fn run_repeat(
         StopReason::Rounds if recorder.tolerance_met => StopReason::Tolerance,
         reason => reason,
     };
-    let Recorder { rows, last, divergence, .. } = recorder;
+    let ended = matches!(stop_reason, StopReason::Rounds | StopReason::Budget);
+    if assembly.plan.is_some() && ended {
+        recorder.conclude(&totals, &partings);
+    }
+    let Recorder { rows, last, divergence, journeys, .. } = recorder;
+    if let Some(plan) = &assembly.plan
+        && stop_reason == StopReason::Rounds
+        && rows.last().is_none_or(|row| row.round != plan.updates)
+    {
+        let reached = rows.last().map_or(0, |row| row.round.0);
+        return Err(ExperimentError::Lost { reached, updates: plan.updates.0 });
+    }
     if stop_reason == StopReason::Budget && last.is_none() {
         let budget = scenario.measure.stop.and_then(|stop| stop.epsilon).unwrap_or_default();
         let (epsilon, delta) = (Epsilon(budget), assembly.accounting.delta);
         return Err(ExperimentError::Budget { epsilon, delta });
     }
-    let (states, locals, exposures, dimension) = match last {
+    let (states, mut locals, mut exposures, dimension) = match last {
         Some(row) => (row.scored, row.locals, row.exposures, row.dimension),
         None => (Vec::new(), Vec::new(), Vec::new(), train.dimension()),
     };
+    let tokens = assembly.plan.as_ref().map(|plan| TokenResult {
+        classes: assembly.data.classes.clone(),
+        tasks: plan.tasks.count(),
+        repetition: plan.repetition,
+        rows: journeys,
+        work: partings.iter().map(PeerWork::of).collect(),
+    });
+    if tokens.is_some() && ended {
+        locals = partings.iter().map(|peer| peer.local).collect();
+        exposures = totals.exposures;
+    }
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
@@ -449,6 +504,7 @@ fn run_repeat(
             .reference(assembly.clean.as_ref().map_or(optimum, |clean| Some(&clean.w))),
         measured_rate,
         divergence,
+        tokens,
         rows,
     })
 }

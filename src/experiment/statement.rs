@@ -5,6 +5,7 @@
 //! released; a test holds them against each other.
 
 mod sent;
+mod walk;
 
 use serde::Serialize;
 
@@ -51,17 +52,29 @@ pub struct Claim {
     pub assumption: String,
 }
 
+/// What peers hold, as far as it is public.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holdings<'a> {
+    /// Samples at each peer.
+    pub samples: &'a [u32],
+    /// Features, the intercept included.
+    pub dimension: usize,
+    /// Models that are learnt from the same records.
+    pub tasks: u32,
+    /// Where releases are of batches: the greatest Σ over batches of (a record's copies there)².
+    pub repetition: f64,
+}
+
 /// The statement of the scenario that was `asked` for, whose every `auto` is resolved in `scenario`,
-/// on this graph, with so many samples at each peer.
+/// on this graph, with so much at each peer.
 pub fn statement(
     asked: &Scenario,
     scenario: &Scenario,
     topology: &Topology,
-    samples: &[u32],
-    dimension: usize,
+    holdings: Holdings<'_>,
 ) -> Statement {
-    let users = Users::of(scenario, topology, samples);
-    let peers = Peers { topology, samples, dimension };
+    let users = Users::of(scenario, topology, holdings.samples);
+    let peers = Peers { topology, holdings };
     let sent = Sent::of(scenario, peers, &users);
     let mut claims = Vec::new();
     for observer in Observer::ALL {
@@ -76,7 +89,7 @@ pub fn statement(
         claims,
         growth: sent.growth,
         one_release: sent.one_release,
-        notes: notes(asked),
+        notes: sent.notes.into_iter().chain(notes(asked)).collect(),
     }
 }
 
@@ -148,8 +161,11 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     let sent = match &scenario.protocol {
         ProtocolConfig::Admm(_) | ProtocolConfig::GradientDescent(_) => "its model",
         ProtocolConfig::GradientTracking(_) => "its model and its gradient estimate",
+        ProtocolConfig::WalkSgd(_) => "",
     };
-    if !noise {
+    if let Some(walk) = scenario.protocol.walk() {
+        lines.extend(walk::notes(walk));
+    } else if !noise {
         let leaks = if labels { "features can" } else { "labels and features can" };
         lines.push(format!(
             "not protected: in every round each peer sends {sent} in the clear to all its \
@@ -220,11 +236,15 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
         );
     }
     if scenario.data.partition.repeats_rows() {
-        lines.push(
+        let counted = if scenario.protocol.walk().is_some() {
+            "the ledger composes what the batches with its copies release"
+        } else {
+            "the ledger counts a record's copies as a group"
+        };
+        lines.push(format!(
             "samples repeat: the same record may be dealt to several peers, each of which releases \
-             what it makes of it; the ledger counts a record's copies as a group"
-                .to_string(),
-        );
+             what it makes of it; {counted}"
+        ));
     }
     let statistics = scenario.data.declarations().into_iter();
     lines.extend(statistics.map(|statistic| format!("outside the accounting: {statistic}")));

@@ -118,6 +118,77 @@ pub fn central_optimum(
     Err(CentralError { gradient: norm(&g), iterations: STEPS })
 }
 
+/// min Σ_i F_i(w) + (ridge/2)|w|² over |w| ≤ R = `radius`, in `dimension` dimensions.
+///
+/// Where the optimum is on the sphere it is that of a greater ridge, ridge + μ, at which |w| = R: |w|
+/// falls with μ, and |w| ≤ |∇F(0)|/μ says where to look. `gradient` is then that of the Lagrangian.
+///
+/// # Errors
+/// As for [`central_optimum`].
+pub fn ball_optimum(
+    parts: &[Objective<'_>],
+    ridge: f64,
+    radius: f64,
+    dimension: usize,
+) -> Result<Central, CentralError> {
+    const HALVINGS: i32 = 60;
+    let zero = vec![0.0; dimension];
+    let value_at =
+        |w: &[f64]| parts.iter().map(|f| f.value(w)).sum::<f64>() + 0.5 * ridge * dot(w, w);
+    let solve = |mu: f64| {
+        let best = central_optimum(parts, ridge + mu, &zero)?;
+        let excess = norm(&best.w).ln() - radius.ln();
+        Ok((best, excess))
+    };
+    let mut part = zero.clone();
+    let mut steepest = zero.clone();
+    for f in parts {
+        f.gradient(&zero, &mut part);
+        axpy(1.0, &part, &mut steepest);
+    }
+    let inside = |best: Central| Ok(Central { value: value_at(&best.w), ..best });
+    let most = norm(&steepest) / radius;
+    if ridge > 0.0 || most == 0.0 {
+        let (best, excess) = solve(if ridge > 0.0 { 0.0 } else { 1.0 })?;
+        if excess <= 0.0 {
+            return inside(best);
+        }
+    }
+    // ln|w| − ln R between two values of ln μ of different sign, by false position (Illinois).
+    let (mut high, mut low) = (most.ln(), most.ln());
+    let (mut at_high, mut at_low) = (solve(most)?, solve(most)?);
+    for _ in 0..HALVINGS {
+        if at_low.1 > 0.0 {
+            break;
+        }
+        (high, at_high) = (low, at_low);
+        low -= std::f64::consts::LN_2;
+        at_low = solve(low.exp())?;
+    }
+    if at_low.1 <= 0.0 {
+        // The optimum is inside, up to a ridge that is lost in rounding.
+        return inside(at_low.0);
+    }
+    let (mut weight_low, mut weight_high) = (1.0, 1.0);
+    for _ in 0..100 {
+        if at_high.1.abs() <= 1e-13 || high - low <= 1e-14 * high.abs() {
+            break;
+        }
+        let (f_low, f_high) = (weight_low * at_low.1, weight_high * at_high.1);
+        let middle = (low * f_high - high * f_low) / (f_high - f_low);
+        let middle = if middle > low && middle < high { middle } else { 0.5 * (low + high) };
+        let found = solve(middle.exp())?;
+        if found.1 > 0.0 {
+            (low, at_low, weight_low) = (middle, found, 1.0);
+            weight_high *= 0.5;
+        } else {
+            (high, at_high, weight_high) = (middle, found, 1.0);
+            weight_low *= 0.5;
+        }
+    }
+    inside(at_high.0)
+}
+
 /// (Σ ∇²F_i(w) + ridge·I)⁻¹ g.
 fn newton_step(parts: &[Objective<'_>], ridge: f64, w: &[f64], g: &[f64]) -> Vec<f64> {
     let d = w.len();
@@ -200,5 +271,31 @@ mod tests {
         let parts = [Objective::mean(Samples::new(x.view(), &y), Loss::Squared)];
         let central = central_optimum(&parts, 0.3, &vec![0.0; d]).unwrap();
         assert!(central.gradient < 1e-13, "{}", central.gradient);
+    }
+
+    /// By projected gradient descent, which knows nothing of multipliers.
+    #[test]
+    fn the_optimum_of_a_ball_is_that_of_projected_descent() {
+        let x = ndarray::array![[1.0, 0.2], [-0.3, 1.0], [0.7, -0.9], [-1.0, -0.4]];
+        let y = [1.0, 1.0, -1.0, -1.0];
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
+        for (ridge, radius) in [(0.0, 1.5), (0.01, 1.5), (0.3, 100.0)] {
+            let best = ball_optimum(&[objective], ridge, radius, 2).unwrap();
+            let (mut w, mut g) = ([0.0; 2], [0.0; 2]);
+            for _ in 0..200_000 {
+                objective.gradient(&w, &mut g);
+                axpy(ridge, &w.clone(), &mut g);
+                axpy(-0.5, &g, &mut w);
+                let length = norm(&w);
+                if length > radius {
+                    w.iter_mut().for_each(|w| *w *= radius / length);
+                }
+            }
+            for (found, expected) in best.w.iter().zip(&w) {
+                assert!((found - expected).abs() < 1e-9, "{ridge} {radius}: {best:?} {w:?}");
+            }
+            let value = objective.value(&w) + 0.5 * ridge * dot(&w, &w);
+            assert!((best.value - value).abs() < 1e-12);
+        }
     }
 }

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct MeasureConfig {
     /// Groups of figures; default all of them.
     pub what: Vec<What>,
-    /// Every how many rounds, at least 1 (default); the first and the last are measured in any
-    /// case.
-    pub every: u32,
+    /// Every how many rounds, at least 1; the first and the last are measured in any case. Default 1,
+    /// and a fiftieth of all updates where the rounds are a token's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<u32>,
     /// Stop once every tolerance named here is met, or before the privacy budget is exceeded;
     /// default: run all rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,8 +29,9 @@ impl Default for MeasureConfig {
                 What::Train,
                 What::Test,
                 What::Privacy,
+                What::Walk,
             ],
-            every: 1,
+            every: None,
             stop: None,
         }
     }
@@ -53,8 +55,11 @@ pub enum What {
     /// ε so far, where a mechanism protects anything.
     Privacy,
     /// The running average w̄_i(t) of each peer's models, which theorems speak of: its risk, its
-    /// held-out score, and its objective above the optimum. For ADMM; not among the default.
+    /// held-out score, and its objective above the optimum. For ADMM and, of the token's iterates, for
+    /// random walks; not among the default.
     Average,
+    /// Where tokens went and what peers decided, where there are tokens.
+    Walk,
 }
 
 /// When to stop. Tolerances are looked at by the measurement, which sees all peers: a deployment
@@ -90,7 +95,7 @@ impl MeasureConfig {
     /// Everything that is wrong with it: (field, what was expected).
     pub fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
-        if self.every == 0 {
+        if self.every == Some(0) {
             problems.push(("every".to_string(), "expected at least 1 round".to_string()));
         }
         if let Some(stop) = self.stop {
@@ -110,7 +115,7 @@ impl MeasureConfig {
                 let message = "expected `consensus_gap`, `dual_residual` or `epsilon`";
                 problems.push(("stop".to_string(), message.to_string()));
             }
-            if stop.epsilon.is_some() && self.every != 1 {
+            if stop.epsilon.is_some() && self.every.is_some_and(|every| every != 1) {
                 let message = "expected 1: a run that a budget ends is measured in every round, so \
                                that its last one is";
                 problems.push(("every".to_string(), message.to_string()));

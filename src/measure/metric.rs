@@ -49,6 +49,18 @@ pub enum Metric {
     AverageTestAccuracy,
     /// Held-out MSE of w̄_i, mean over peers.
     AverageTestMse,
+    /// Of tokens: the mean over tasks of the global model's objective above its optimum.
+    ExcessRisk,
+    /// Held-out accuracy of a peer's own models, mean over peers; at the end of a run.
+    LocalTestAccuracy,
+    /// The same accuracy at the worst peer.
+    LocalTestAccuracyWorst,
+    /// Share of updates that were of the token's model, over all tasks.
+    GlobalShare,
+    /// Messages that carried a token, over all tasks, each counted once.
+    Hops,
+    /// Visits that left a token as it was, since the peer had nothing to add.
+    Forwards,
     /// ε so far of any record, at the scenario's δ, against all other peers together.
     Epsilon,
     /// ε so far of any label, against the same.
@@ -72,13 +84,32 @@ pub struct Shape {
     pub perturbed: bool,
     /// Whether any mechanism protects anything.
     pub protected: bool,
+    /// Whether tokens are measured in the place of peers, and what of them.
+    pub tokens: Option<TokenShape>,
+}
+
+/// What a run with tokens is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenShape {
+    /// Whether peers have models of their own.
+    pub decides: bool,
+    /// Whether the optimum of each task is known.
+    pub has_optimum: bool,
 }
 
 impl Metric {
     /// The figures of a run, in the order of columns.
     pub fn of_run(config: &MeasureConfig, run: Shape) -> Vec<Self> {
-        let Shape { classifies, has_test, perturbed, protected } = run;
+        let Shape { classifies, has_test, perturbed, protected, tokens } = run;
         let mut metrics = Vec::new();
+        if let Some(tokens) = tokens {
+            metrics.extend(Self::of_tokens(config, tokens, classifies, has_test));
+            if config.has(What::Privacy) && protected {
+                metrics.extend([Self::Epsilon, Self::EpsilonLabels]);
+            }
+            metrics.extend([Self::Messages, Self::Bytes, Self::SimSeconds]);
+            return metrics;
+        }
         if config.has(What::Consensus) {
             metrics.extend([
                 Self::ConsensusGap,
@@ -128,6 +159,31 @@ impl Metric {
         metrics
     }
 
+    /// What is measured of tokens beside what is measured of every run.
+    fn of_tokens(
+        config: &MeasureConfig,
+        TokenShape { decides, has_optimum }: TokenShape,
+        classifies: bool,
+        has_test: bool,
+    ) -> Vec<Self> {
+        let named = |accuracy, mse| if classifies { accuracy } else { mse };
+        let [test, average] = [What::Test, What::Average].map(|what| config.has(what));
+        let asked = [
+            (has_optimum && config.has(What::Optimum), Self::ExcessRisk),
+            (config.has(What::Risk), Self::EmpiricalRisk),
+            (average, Self::AverageRisk),
+            (config.has(What::Train), named(Self::TrainAccuracy, Self::TrainMse)),
+            (has_test && test, named(Self::TestAccuracy, Self::TestMse)),
+            (has_test && average, named(Self::AverageTestAccuracy, Self::AverageTestMse)),
+            (has_test && test && decides && classifies, Self::LocalTestAccuracy),
+            (has_test && test && decides && classifies, Self::LocalTestAccuracyWorst),
+            (decides && config.has(What::Walk), Self::GlobalShare),
+            (config.has(What::Walk), Self::Hops),
+            (config.has(What::Walk), Self::Forwards),
+        ];
+        asked.into_iter().filter_map(|(wanted, metric)| wanted.then_some(metric)).collect()
+    }
+
     /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -152,6 +208,12 @@ impl Metric {
             Self::AverageDivergence => "average_divergence",
             Self::AverageTestAccuracy => "average_test_accuracy",
             Self::AverageTestMse => "average_test_mse",
+            Self::ExcessRisk => "excess_risk",
+            Self::LocalTestAccuracy => "local_test_accuracy",
+            Self::LocalTestAccuracyWorst => "local_test_accuracy_worst",
+            Self::GlobalShare => "global_share",
+            Self::Hops => "hops",
+            Self::Forwards => "forwards",
             Self::Epsilon => "epsilon",
             Self::EpsilonLabels => "epsilon_labels",
             Self::Messages => "messages",
@@ -184,6 +246,12 @@ impl Metric {
             Self::AverageDivergence => "the same above its tangents at the optimum",
             Self::AverageTestAccuracy => "held-out accuracy of the running average",
             Self::AverageTestMse => "held-out MSE of the running average",
+            Self::ExcessRisk => "risk above the optimum, mean over tasks",
+            Self::LocalTestAccuracy => "held-out accuracy of peers' own models",
+            Self::LocalTestAccuracyWorst => "held-out accuracy of the worst peer's own models",
+            Self::GlobalShare => "share of global steps",
+            Self::Hops => "hops of all tokens",
+            Self::Forwards => "visits without an update",
             Self::Epsilon => "ε of a record against all other peers",
             Self::EpsilonLabels => "ε of a label against all other peers",
             Self::Messages => "messages",

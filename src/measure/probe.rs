@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
-use crate::data::{Partitioned, Table};
-use crate::learn::{Loss, Objective, Samples, axpy, dot};
+use crate::data::{LocalView, Partitioned, Table};
+use crate::learn::{Batch, Loss, Objective, Samples, Tasks, axpy, dot};
 use crate::network::{Probe, Snapshot};
 use crate::units::PeerId;
 
@@ -36,6 +36,19 @@ pub struct LocalFigures {
     pub average_test: f64,
 }
 
+impl LocalFigures {
+    /// Nothing measured.
+    const NONE: Self = Self {
+        risk: f64::NAN,
+        train: f64::NAN,
+        test: f64::NAN,
+        average_risk: f64::NAN,
+        average_objective: f64::NAN,
+        average_divergence: f64::NAN,
+        average_test: f64::NAN,
+    };
+}
+
 /// The problem as the peers solve it, where that is not the one that is scored.
 #[derive(Clone, Debug)]
 pub struct Perturbed {
@@ -62,6 +75,7 @@ pub struct Scorer {
     test: Option<Table>,
     perturbed: Option<Perturbed>,
     tangents: Option<Tangents>,
+    tasks: Tasks,
     loss: Loss,
     ridge: f64,
     wants: [bool; 3],
@@ -93,7 +107,50 @@ impl Scorer {
         ridge: f64,
     ) -> Self {
         let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
-        Self { train, test, perturbed, tangents: None, loss, ridge, wants }
+        let tasks = Tasks::One;
+        Self { train, test, perturbed, tangents: None, tasks, loss, ridge, wants }
+    }
+
+    /// The same for the models of several tasks.
+    #[must_use]
+    pub fn of_tasks(self, tasks: Tasks) -> Self {
+        Self { tasks, ..self }
+    }
+
+    /// All training samples as a task sees them: F_k(w) is the mean loss over them, with the ridge.
+    pub fn pooled(&self, task: u32) -> Batch<'_> {
+        let LocalView { x, y } = self.train.everybody();
+        let x = x.to_slice().expect("rows are stored one after the other");
+        let Self { tasks, loss, ridge, .. } = *self;
+        Batch { x, y, tasks, task, loss, ridge }
+    }
+
+    /// Accuracy, or mean squared error, of the tasks' models together on the held-out samples; NaN
+    /// without any.
+    pub fn models_on_test(&self, models: &[f64]) -> f64 {
+        self.test
+            .as_ref()
+            .map_or(f64::NAN, |test| self.models_on(models, Samples::new(test.x.view(), &test.y)))
+    }
+
+    /// The same on all training samples.
+    pub fn models_on_train(&self, models: &[f64]) -> f64 {
+        let LocalView { x, y } = self.train.everybody();
+        self.models_on(models, Samples::new(x, y))
+    }
+
+    fn models_on(&self, models: &[f64], samples: Samples<'_>) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (x, y) in samples.rows() {
+            let predicted = self.tasks.predict(self.loss, models, x);
+            sum += match self.loss {
+                _ if predicted.is_nan() => f64::NAN,
+                Loss::Logistic => f64::from(u8::from(predicted == y)),
+                Loss::Squared => (predicted - y) * (predicted - y),
+            };
+            count += 1.0;
+        }
+        sum / count
     }
 
     /// F_i, the mean loss over the samples of each peer.
@@ -162,15 +219,25 @@ impl Scorer {
     pub fn reference(&self, optimum: Option<&[f64]>) -> Reference {
         let n = self.train.peers();
         let labels = self.train.everybody().y.iter();
-        let mean = labels.sum::<f64>() / self.train.total_rows() as f64;
-        let trivial_test = self.test.as_ref().map_or(f64::NAN, |test| {
-            let constant = if self.loss.is_classification() { mean.signum() } else { mean };
-            score(self.loss, test.y.iter().map(|&y| (constant, y)))
-        });
+        let trivial_test = match (&self.test, self.tasks) {
+            (None, _) => f64::NAN,
+            (Some(test), Tasks::One) => {
+                let mean = labels.sum::<f64>() / self.train.total_rows() as f64;
+                let constant = if self.loss.is_classification() { mean.signum() } else { mean };
+                score(self.loss, test.y.iter().map(|&y| (constant, y)))
+            }
+            (Some(test), Tasks::PerClass(classes)) => {
+                let mut counts = vec![0_usize; classes as usize];
+                labels.for_each(|&y| counts[y as usize] += 1);
+                let most = (0..counts.len()).rev().max_by_key(|&class| counts[class]).unwrap_or(0);
+                let right = test.y.iter().filter(|&&y| y as usize == most).count();
+                right as f64 / test.y.len() as f64
+            }
+        };
         Reference {
             trivial_test,
-            central_test: optimum.map_or(f64::NAN, |w| self.on_test(w)),
-            central_risk: optimum.map_or(f64::NAN, |w| {
+            central_test: optimum.map_or(f64::NAN, |models| self.models_on_test(models)),
+            central_risk: optimum.filter(|_| self.tasks == Tasks::One).map_or(f64::NAN, |w| {
                 self.train.ids().map(|peer| self.risk(peer, w)).sum::<f64>() / n as f64
             }),
         }
@@ -220,6 +287,24 @@ impl Probe for Scorer {
             average_objective: of_average(&|w| self.objective_as_solved(peer, w)),
             average_divergence: of_average(&|w| self.above_tangent(peer, w)),
             average_test: of_average(&|w| self.on_test(w)),
+        }
+    }
+
+    fn token(&self, task: u32, snapshot: &Snapshot<'_>) -> LocalFigures {
+        let [risk, ..] = self.wants;
+        LocalFigures {
+            risk: if risk { self.pooled(task).value(snapshot.scored) } else { f64::NAN },
+            average_risk: snapshot.average.map_or(f64::NAN, |w| self.pooled(task).value(w)),
+            ..LocalFigures::NONE
+        }
+    }
+
+    fn parting(&self, _peer: PeerId, models: &[f64]) -> LocalFigures {
+        let [_, _, test] = self.wants;
+        let wanted = test && !models.is_empty();
+        LocalFigures {
+            test: if wanted { self.models_on_test(models) } else { f64::NAN },
+            ..LocalFigures::NONE
         }
     }
 }

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::config::StopConfig;
 use super::metric::Metric;
-use super::probe::LocalFigures;
+use super::probe::{LocalFigures, Scorer};
 use crate::data::Partitioned;
 use crate::learn::{axpy, distance, norm};
-use crate::network::{Flow, Row, Totals};
-use crate::privacy::{Bound, Exposure};
+use crate::network::{Flow, Journey, Parting, Row, Totals};
+use crate::privacy::{Bound, Exposure, Spent};
 use crate::units::{Delta, Epsilon, PeerId, Round, SimTime};
 
 /// Sums over peers run over blocks of this many, in order: the same bits for every shard layout.
@@ -49,6 +49,9 @@ pub struct Comparison<'a> {
     pub clean: Option<&'a [f64]>,
     /// How ε is counted.
     pub privacy: Accounting,
+    /// What scores the tasks' models together, and the mean over tasks of the objective at their
+    /// optima (NaN where that is not known), where tokens are measured.
+    pub tokens: Option<(&'a Scorer, f64)>,
 }
 
 /// How ε is counted.
@@ -58,6 +61,8 @@ pub struct Accounting {
     pub delta: Delta,
     /// How often the most repeated record was dealt.
     pub copies: usize,
+    /// Where releases are of batches: the greatest Σ over batches of (a record's copies there)².
+    pub repetition: Option<f64>,
     /// The greatest ε of a randomised label; infinite where labels are not randomised.
     pub labels: Epsilon,
 }
@@ -65,13 +70,21 @@ pub struct Accounting {
 impl Accounting {
     /// ε of any record at peers exposed like this, against whoever sees their messages and no more.
     pub fn of_record(&self, exposure: &Exposure) -> Bound {
-        exposure.record.group(self.copies).bound(self.delta)
+        self.of_copies(&exposure.record).bound(self.delta)
+    }
+
+    /// What releases of this cost cost a record that was dealt several times.
+    fn of_copies(&self, spent: &Spent) -> Spent {
+        match self.repetition {
+            Some(factor) => spent.repeated(factor),
+            None => spent.group(self.copies),
+        }
     }
 
     /// ε of any label against the same: the user's own randomisation holds whatever peers release. A label moves a
     /// release no further than a whole record, so that its loss is never the greater one.
     pub fn of_label(&self, exposure: &Exposure) -> Epsilon {
-        let by_releases = exposure.label.group(self.copies).bound(self.delta).epsilon;
+        let by_releases = self.of_copies(&exposure.label).bound(self.delta).epsilon;
         by_releases.min(self.labels)
     }
 
@@ -96,6 +109,8 @@ pub struct Recorder<'a> {
     timed: bool,
     /// The rows so far.
     pub rows: Vec<MeasuredRow>,
+    /// What each token had been through by each row; empty without tokens.
+    pub journeys: Vec<Vec<Journey>>,
     /// The states of the last row.
     pub last: Option<Row<LocalFigures>>,
     /// Set when a model was no longer finite; the run stops there.
@@ -120,6 +135,7 @@ impl<'a> Recorder<'a> {
             stop: stop.unwrap_or_default(),
             timed,
             rows: Vec::new(),
+            journeys: Vec::new(),
             last: None,
             divergence: None,
             tolerance_met: false,
@@ -130,10 +146,11 @@ impl<'a> Recorder<'a> {
     pub fn record(&mut self, row: Row<LocalFigures>) -> Flow {
         self.divergence = first_divergence(&row);
         let spread = Spread::of(&row);
-        let exposure = Exposure::worst(&row.exposures);
-        let value = |&metric| self.value(metric, &row, &spread, &exposure);
-        let values = self.metrics.iter().map(value).collect();
+        let values = self.values(&row, &spread);
         self.rows.push(MeasuredRow { round: row.round, values });
+        if !row.journeys.is_empty() {
+            self.journeys.push(row.journeys.clone());
+        }
         self.tolerance_met = self.divergence.is_none()
             && self.stop.has_tolerance()
             && self.stop.consensus_gap.is_none_or(|tolerance| spread.gap < tolerance)
@@ -154,14 +171,39 @@ impl<'a> Recorder<'a> {
         row.messages = totals.messages;
         row.bytes = totals.bytes;
         row.exposures = totals.exposures;
-        let exposure = Exposure::worst(&row.exposures);
-        let spread = Spread::of(&row);
-        let value = |&metric| self.value(metric, &row, &spread, &exposure);
-        let values: Vec<f64> = self.metrics.iter().map(value).collect();
+        let values = self.values(&row, &Spread::of(&row));
         if let Some(last) = self.rows.last_mut() {
             last.values = values;
         }
         self.last = Some(row);
+    }
+
+    /// Completes the last row of a run with tokens: with all transmissions, and with the figures of
+    /// the models that peers kept for themselves.
+    pub fn conclude(&mut self, totals: &Totals, partings: &[Parting<LocalFigures>]) {
+        let Some(last) = self.rows.last_mut() else {
+            return;
+        };
+        let tests = || partings.iter().map(|peer| peer.local.test);
+        for (metric, value) in self.metrics.iter().zip(&mut last.values) {
+            match metric {
+                Metric::Messages => *value = totals.messages as f64,
+                Metric::Bytes => *value = totals.bytes as f64,
+                Metric::LocalTestAccuracy => *value = mean(tests()),
+                Metric::LocalTestAccuracyWorst => *value = -greatest(tests().map(|test| -test)),
+                _ => {}
+            }
+        }
+    }
+
+    fn values(&self, row: &Row<LocalFigures>, spread: &Spread) -> Vec<f64> {
+        let exposure = match self.compare.tokens {
+            // Each token has its own worst record; together no record is worse off than this.
+            Some(_) => Exposure::total(&row.exposures),
+            None => Exposure::worst(&row.exposures),
+        };
+        let value = |&metric| self.value(metric, row, spread, &exposure);
+        self.metrics.iter().map(value).collect()
     }
 
     fn value(
@@ -176,7 +218,33 @@ impl<'a> Recorder<'a> {
         let farthest = |from: Option<&[f64]>| {
             from.map_or(f64::NAN, |optimum| greatest(states().map(|w| distance(w, optimum))))
         };
+        let journeys =
+            |count: &dyn Fn(&Journey) -> u64| row.journeys.iter().map(count).sum::<u64>() as f64;
+        if let Some((scorer, least)) = self.compare.tokens {
+            match metric {
+                Metric::ExcessRisk => return mean(row.locals.iter().map(|l| l.risk)) - least,
+                Metric::TrainAccuracy | Metric::TrainMse => {
+                    return scorer.models_on_train(&row.scored);
+                }
+                Metric::TestAccuracy | Metric::TestMse => {
+                    return scorer.models_on_test(&row.scored);
+                }
+                Metric::AverageTestAccuracy | Metric::AverageTestMse => {
+                    return scorer.models_on_test(&row.averages);
+                }
+                _ => {}
+            }
+        }
         match metric {
+            // Known at the end alone.
+            Metric::ExcessRisk | Metric::LocalTestAccuracy | Metric::LocalTestAccuracyWorst => {
+                f64::NAN
+            }
+            Metric::GlobalShare => {
+                journeys(&|journey| journey.releases) / (n as f64 * f64::from(row.round.0))
+            }
+            Metric::Hops => journeys(&|journey| journey.hops),
+            Metric::Forwards => journeys(&|journey| journey.forwards),
             Metric::ConsensusGap => spread.gap,
             Metric::ConsensusGapMean => spread.gap_mean,
             Metric::PairwiseGap if n > ALL_PAIRS => f64::NAN,

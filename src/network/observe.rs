@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crossbeam_channel::{Receiver, Sender};
+use serde::{Deserialize, Serialize};
 
 use crate::privacy::{Account, Exposure, Spent};
 use crate::units::{PeerId, Round, SimTime};
@@ -79,7 +80,7 @@ impl<'a> Snapshot<'a> {
 }
 
 /// What a token has been through. It rides along for the measurement alone, and weighs nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Journey {
     /// Messages that carried it, each counted once however often it was transmitted.
     pub hops: u64,

@@ -274,6 +274,16 @@ impl Exposure {
         self.record.add(&Spent::gaussian_squares(record));
     }
 
+    /// What several kinds of releases tell together about one record.
+    pub fn total<'a>(exposures: impl IntoIterator<Item = &'a Self>) -> Self {
+        exposures.into_iter().fold(Self::default(), |mut total, next| {
+            total.clear += next.clear;
+            total.label.add(&next.label);
+            total.record.add(&next.record);
+            total
+        })
+    }
+
     /// The greatest cost of several peers, and all their releases in the clear: what can be said of
     /// every record, whoever holds it.
     pub fn worst<'a>(exposures: impl IntoIterator<Item = &'a Self>) -> Self {
@@ -301,6 +311,14 @@ impl Budget {
     pub fn new(epsilon: Epsilon, delta: Delta, copies: usize) -> Self {
         let mu = super::gaussian_mu(epsilon, delta) / copies as f64;
         Self { epsilon, delta, copies, mu_squared: mu * mu }
+    }
+
+    /// (ε, δ) for a record of this [`repetition`](super::repetition), at least 1, whose batches release
+    /// with Gaussian noise.
+    pub fn of_batches(epsilon: Epsilon, delta: Delta, repetition: f64) -> Self {
+        let mu = super::gaussian_mu(epsilon, delta);
+        let copies = repetition.ceil() as usize;
+        Self { epsilon, delta, copies, mu_squared: mu * mu / repetition }
     }
 
     /// Whether releases of this cost keep to it.

@@ -8,8 +8,8 @@ mod terminal;
 use serde_json::json;
 
 pub use page::page;
-pub use summary::{Summary, summary};
-pub use tables::{metrics_csv, peers_csv};
+pub use summary::{Summary, TaskSummary, summary};
+pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;
 
 use crate::experiment::{DirectoryError, RunDirectory, RunResult, npy};
@@ -38,11 +38,16 @@ pub fn write_files(
     directory.write("scenario.yaml", scenario_yaml.as_bytes())?;
     directory.write("metrics.csv", &metrics_csv(result))?;
     directory.write("peers.csv", &peers_csv(result))?;
+    if let Some(tasks) = tasks_csv(result) {
+        directory.write("tasks.csv", &tasks)?;
+    }
     directory.write("summary.json", &as_json(&summary.to_json()))?;
     let models: Vec<f64> = result.repeats.iter().flat_map(|r| r.states.iter().copied()).collect();
     let dimension = result.repeats.first().map_or(0, |repeat| repeat.dimension);
-    let complete = models.len() / (result.topology.peers() * dimension.max(1));
-    let shape = [complete, result.topology.peers(), dimension];
+    let tokens = result.repeats.first().and_then(|repeat| repeat.tokens.as_ref());
+    let each = tokens.map_or(result.topology.peers(), |tokens| tokens.tasks as usize);
+    let complete = models.len() / (each * dimension.max(1));
+    let shape = [complete, each, dimension];
     directory.write("model.npy", &npy(&models, &shape))?;
     directory.write("report.html", page(result, &summary, scenario_yaml).as_bytes())?;
     let timing = json!({ "wall_seconds": timing.seconds, "engine": timing.engine });

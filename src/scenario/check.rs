@@ -10,8 +10,9 @@ use crate::data::Task;
 use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
 use crate::protocol::ProtocolConfig;
+use crate::protocol::walk_sgd::{StepSize, WalkSgdConfig};
 use crate::random::Streams;
-use crate::topology::{Topology, TopologyConfig};
+use crate::topology::{Routes, Topology, TopologyConfig, Walk};
 
 /// A scenario whose every field is in range and whose parts fit together. It cannot be made
 /// otherwise than by passing the checks.
@@ -70,11 +71,14 @@ impl Checked {
         };
         let peers = topology.as_ref().ok().map(Topology::peers);
         add("data", scenario.data.check(peers));
-        add("model", scenario.model.check());
+        add("model", scenario.model.check(scenario.protocol.walk().is_some()));
         add("privacy", scenario.privacy.check(peers));
         add("protocol", scenario.protocol.check(peers));
         add("network", scenario.network.check());
         add("measure", scenario.measure.check());
+        if let (Some(walk), Ok(topology)) = (scenario.protocol.walk(), &topology) {
+            add("protocol.walk-sgd", of_walk_on(&scenario, walk, topology));
+        }
         if let Some(peers) = peers
             && scenario.network.engine == EngineKind::Threads
             && peers > THREADS_PEER_LIMIT
@@ -149,7 +153,7 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some()) {
         if !scenario.protocol.adds_noise() {
             let message = "models are sent in the clear, which no budget bears: expected \
-                           `protocol.admm.primal_noise`";
+                           `protocol.admm.primal_noise` or `protocol.walk-sgd.noise`";
             add("measure.stop.epsilon", message);
         } else if !scenario.reach().is_finite() || scenario.model.loss.greatest_slope(1.0).is_none()
         {
@@ -158,9 +162,78 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
             add("measure.stop.epsilon", message);
         }
     }
-    if scenario.measure.has(What::Average) && !matches!(scenario.protocol, ProtocolConfig::Admm(_))
+    let averages =
+        matches!(scenario.protocol, ProtocolConfig::Admm(_) | ProtocolConfig::WalkSgd(_));
+    if scenario.measure.has(What::Average) && !averages {
+        add("measure.what", "expected no `average`: only ADMM's peers and tokens keep one");
+    }
+    if let Some(walk) = scenario.protocol.walk() {
+        of_walk(scenario, walk, &mut add);
+    }
+    problems
+}
+
+/// What a walk needs of the other sections.
+fn of_walk(scenario: &Scenario, walk: &WalkSgdConfig, add: &mut dyn FnMut(&str, &str)) {
+    let lambda = scenario.model.regularisation;
+    if walk.step == StepSize::StronglyConvex && lambda == 0.0 {
+        let message = "a problem without regularisation is not strongly convex: expected \
+                       {constant: …} or {inverse-sqrt: …}, or `model.regularisation` above 0";
+        add("protocol.walk-sgd.step", message);
+    }
+    let reach = scenario.reach();
+    let bounded = reach.is_finite() && scenario.model.loss.greatest_slope(1.0).is_some();
+    if walk.noise.is_some() && !bounded {
+        let message = "nothing bounds what a record does to an update, so no noise hides it: \
+                       expected `loss: logistic` and `clip` or `unit-sphere` in data.preprocess";
+        add("protocol.walk-sgd.noise", message);
+    }
+    if scenario.privacy.labels.is_some() {
+        let message = "a walk protects labels by its noise: expected no randomised labels";
+        add("privacy.labels", message);
+    }
+    if scenario.measure.stop.is_some_and(|stop| stop.has_tolerance()) {
+        let message = "a token agrees with itself: expected `epsilon`, or no rule";
+        add("measure.stop", message);
+    }
+}
+
+/// What a walk needs of the graph.
+fn of_walk_on(
+    scenario: &Scenario,
+    walk: &WalkSgdConfig,
+    topology: &Topology,
+) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    let mut add = |field: &str, message: String| problems.push((field.to_string(), message));
+    if walk.walk == Walk::Uniform
+        && topology.peers() > Routes::MOST_PEERS
+        && !topology.is_complete()
     {
-        add("measure.what", "expected no `average`: only ADMM's peers keep one");
+        let message = format!(
+            "a uniform walk goes over shortest paths, which are stored for at most {} peers, found \
+             {}: expected `simple`, `metropolis` or `non-backtracking`, or a complete graph",
+            Routes::MOST_PEERS,
+            topology.peers()
+        );
+        add("walk", message);
+    }
+    if let Some(noise) = &walk.noise
+        && noise.check().is_empty()
+        && let Err(error) = noise.multiplier(scenario.privacy.delta, 1, walk.passes.max(1))
+    {
+        add("noise", error.to_string());
+    }
+    // Lemma 5: a step of 2η brings no two models further apart where 2η ≤ 2/(smoothness).
+    let lambda = scenario.model.regularisation / topology.peers() as f64;
+    let most = 1.0 / (scenario.model.loss.smoothness() * scenario.reach().powi(2) + lambda);
+    let eta = walk.step.greatest(lambda);
+    if walk.noise.is_some() && walk.decision.is_some() && eta > most {
+        let message = format!(
+            "local steps of 2η bring models together only up to η = {most:.4}, found {eta}: beyond \
+             it the noise would not cover what a record does"
+        );
+        add("step", message);
     }
     problems
 }
@@ -172,6 +245,7 @@ fn trains_each_class(protocol: &ProtocolConfig) -> bool {
         ProtocolConfig::Admm(_)
         | ProtocolConfig::GradientDescent(_)
         | ProtocolConfig::GradientTracking(_) => false,
+        ProtocolConfig::WalkSgd(_) => true,
     }
 }
 

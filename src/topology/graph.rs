@@ -190,6 +190,11 @@ impl Topology {
         self.neighbours.len() / 2
     }
 
+    /// Whether every two peers are linked.
+    pub fn is_complete(&self) -> bool {
+        self.ids().all(|peer| self.degree(peer) + 1 == self.peers())
+    }
+
     /// The neighbours of a peer, in ascending order.
     pub fn neighbours(&self, peer: PeerId) -> &[PeerId] {
         &self.neighbours[self.row(peer)]

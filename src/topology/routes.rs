@@ -47,7 +47,7 @@ impl Routes {
     /// and is not complete.
     pub fn of(topology: &Topology) -> Result<Self, RoutesError> {
         let peers = topology.peers();
-        if topology.ids().all(|peer| topology.degree(peer) == peers - 1) {
+        if topology.is_complete() {
             return Ok(Self { peers, table: None });
         }
         if peers > Self::MOST_PEERS {

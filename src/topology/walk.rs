@@ -8,10 +8,11 @@ use crate::random::Stream;
 use crate::units::PeerId;
 
 /// How a token finds the next peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Walk {
     /// To any peer that still has data, all equally likely, however far away: see [`pick`].
+    #[default]
     Uniform,
     /// To a neighbour, all equally likely. In the long run it is at a peer in proportion to its
     /// degree.

@@ -118,6 +118,7 @@ fn the_outline_tells_what_will_be_made() {
             let prepared = run(&config, 4, true).unwrap();
             let rows = || (0..4).map(|i| prepared.train.rows(PeerId(i)));
             let made = Outline {
+                classes: prepared.classes.len(),
                 source_rows: prepared.source_rows,
                 train_rows: prepared.train.total_rows(),
                 test_rows: prepared.test.as_ref().map_or(0, |table| table.y.len()),
@@ -198,6 +199,7 @@ fn a_file_is_dealt_in_its_own_order_where_blocks_are_asked_for() {
     assert_eq!(prepared.train.local(PeerId(1)).y, [-1.0, 1.0]);
     assert_eq!(prepared.features, ["x", "intercept"]);
     let expected = Outline {
+        classes: 0,
         train_rows: 5,
         source_rows: 5,
         test_rows: 0,

@@ -1,6 +1,6 @@
 //! What the messages of a whole run tell about a record of the worst peer.
 
-use super::{Claim, Users};
+use super::{Claim, Holdings, Users, walk};
 use crate::privacy::{Guarantee, Observer, Piece, Release, gaussian_epsilon};
 use crate::protocol::admm::{AdmmConfig, PrimalNoise};
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -8,22 +8,25 @@ use crate::scenario::Scenario;
 use crate::topology::Topology;
 use crate::units::Epsilon;
 
-/// The graph, what its peers hold, and in which dimension.
+/// The graph and what its peers hold.
 #[derive(Clone, Copy)]
 pub(super) struct Peers<'a> {
     pub topology: &'a Topology,
-    pub samples: &'a [u32],
-    pub dimension: usize,
+    pub holdings: Holdings<'a>,
 }
 
 /// What the messages tell.
 pub(super) struct Sent {
-    record: Epsilon,
-    label: Epsilon,
-    route: String,
-    assumption: String,
+    pub record: Epsilon,
+    pub label: Epsilon,
+    /// Whether another peer may hold the very record, and so has it.
+    pub shared: bool,
+    pub route: String,
+    pub assumption: String,
     pub growth: Vec<(u32, Epsilon)>,
     pub one_release: Vec<Guarantee>,
+    /// What else is to be said of it.
+    pub notes: Vec<String>,
 }
 
 /// Peers that are alike in all that a loss depends on. There are few kinds, however many peers.
@@ -46,17 +49,20 @@ impl Sent {
             ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => {
                 Self::nothing_hidden("sent in the clear in every round")
             }
+            ProtocolConfig::WalkSgd(config) => walk::sent(scenario, config, peers.holdings),
         }
     }
 
-    fn nothing_hidden(route: &str) -> Self {
+    pub(super) fn nothing_hidden(route: &str) -> Self {
         Self {
             record: Epsilon::UNBOUNDED,
             label: Epsilon::UNBOUNDED,
+            shared: false,
             route: route.to_string(),
             assumption: String::new(),
             growth: Vec::new(),
             one_release: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -113,14 +119,20 @@ impl Sent {
                     format!("{rounds} releases with Gaussian noise, composed exactly")
                 }
             },
-            assumption: assumption(scenario),
+            assumption: format!("{}; argmins solved as exactly as asked", assumption(scenario)),
+            shared: false,
             growth,
             one_release,
+            notes: Vec::new(),
         }
     }
 
     /// Against somebody who sees messages.
     pub(super) fn against(&self, observer: Observer, users: &Users<'_>) -> [Claim; 2] {
+        if self.shared && matches!(observer, Observer::Neighbour | Observer::OtherPeers) {
+            let route = "a record may have been dealt to several peers, each of which has it";
+            return Self::nothing_hidden(route).against(observer, users);
+        }
         let record = Claim {
             observer,
             piece: Piece::Features,
@@ -141,8 +153,8 @@ impl Sent {
 
 /// The kinds of peers that have samples and somebody to send to.
 fn kinds(admm: &AdmmConfig, peers: Peers<'_>, users: &Users<'_>) -> Vec<Kind> {
-    let Peers { topology, samples, .. } = peers;
-    let holders = topology.ids().zip(samples);
+    let Peers { topology, holdings } = peers;
+    let holders = topology.ids().zip(holdings.samples);
     let holders = holders.filter(|(peer, m)| **m > 0 && topology.degree(*peer) > 0);
     let mut kinds: Vec<Kind> = holders
         .map(|(peer, &m)| Kind {
@@ -185,7 +197,7 @@ fn one_release(
         Some(Release {
             peers: n as f64,
             samples: kind.samples,
-            dimension: peers.dimension,
+            dimension: peers.holdings.dimension,
             reach: scenario.reach(),
             label_slope: kind.coefficient,
             slope: loss.greatest_slope(kind.coefficient)?,
@@ -268,11 +280,11 @@ impl<'a> Losses<'a> {
 }
 
 /// What the ε of messages rests on.
-fn assumption(scenario: &Scenario) -> String {
+pub(super) fn assumption(scenario: &Scenario) -> String {
     match scenario.data.reach(scenario.model.intercept) {
         Some(reach) => format!(
-            "replace one record; |x| ≤ {:.4} by preprocessing{}; argmins solved as exactly as \
-             asked; numbers of samples, graph and parameters public",
+            "replace one record; |x| ≤ {:.4} by preprocessing{}; numbers of samples, graph and \
+             parameters public",
             reach.bound,
             match (reach.from_rows, reach.fitted) {
                 (true, _) => ", read off the rows and taken as public",

@@ -1,6 +1,6 @@
 //! report.html of a run.
 
-use super::summary::Summary;
+use super::summary::{Summary, TaskSummary};
 use super::terminal::{cell, figures, headline};
 use crate::experiment::{PREDICTED_PEERS, RepeatResult, RunResult, StopReason};
 use crate::learn::distance;
@@ -10,12 +10,19 @@ use crate::report::privacy::{assumptions, claims, growth, one_release};
 use crate::report::svg::graph::draw_graph;
 use crate::report::svg::plot::{Axis, LinePlot, Series};
 use crate::report::theory::theory;
+use crate::report::{Column, Table};
 use crate::topology::layout;
 
 /// Longer heads of notes stay with their text.
 const LONGEST_TERM: usize = 24;
 /// Graphs up to this size are drawn.
 const DRAWN_PEERS: usize = 1000;
+
+/// Curves of tokens: title, axis, whether it is logarithmic, and what is drawn.
+const WALK: [(&str, &str, bool, &[Metric]); 2] = [
+    ("Decisions", "share of global steps so far", false, &[Metric::GlobalShare]),
+    ("Moves", "over all tokens", false, &[Metric::Hops, Metric::Forwards]),
+];
 
 /// The page.
 pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> String {
@@ -44,6 +51,9 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         Metric::ConsensusGap,
         Metric::TestAccuracy,
         Metric::TestMse,
+        Metric::AverageTestAccuracy,
+        Metric::LocalTestAccuracy,
+        Metric::GlobalShare,
         Metric::Epsilon,
         Metric::EpsilonLabels,
         Metric::Messages,
@@ -60,6 +70,7 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     results.push(Block::Table(figures(summary).caption("Figures at the end of the run.")));
     page = page.section("Result", results);
 
+    let tokens = result.scenario.protocol.walk().is_some();
     let curves: Vec<Block> = [
         (
             "Agreement and optimum",
@@ -75,9 +86,9 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         ),
         (
             "Empirical risk",
-            "mean over peers of J_i",
+            if tokens { "mean over tasks" } else { "mean over peers of J_i" },
             false,
-            &[Metric::EmpiricalRisk, Metric::AverageRisk],
+            &[Metric::EmpiricalRisk, Metric::AverageRisk, Metric::ExcessRisk],
         ),
         (
             "Accuracy",
@@ -98,10 +109,16 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         ),
     ]
     .into_iter()
+    .chain(tokens.then_some(WALK).into_iter().flatten())
     .filter_map(|(title, axis, log, metrics)| curve(result, &repeats, title, axis, log, metrics))
     .collect();
     if !curves.is_empty() {
         page = page.section("Curves", curves);
+    }
+    if !summary.tasks.is_empty() {
+        let caption = "The token of each task at the end of the run; a task is one class against \
+                       all others, where there are more than two.";
+        page = page.section("Tasks", vec![Block::Table(tasks(&summary.tasks).caption(caption))]);
     }
     if let Some(prediction) = &summary.theory {
         let caption = "What theory says, by the first repeat's graph and data, beside what the run \
@@ -151,6 +168,20 @@ fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> 
     blocks
 }
 
+/// The tasks as a table.
+fn tasks(tasks: &[TaskSummary]) -> Table {
+    let mut table = Table::new([
+        Column::text("task"),
+        Column::number("share of global steps"),
+        Column::number("hops"),
+        Column::number("visits without an update"),
+    ]);
+    for TaskSummary { name, global_share, hops, forwards } in tasks {
+        table.row([name.as_str().into(), cell(global_share), cell(hops), cell(forwards)]);
+    }
+    table
+}
+
 /// Some metrics against rounds: the mean over repeats, with its interval as a band.
 fn curve(
     result: &RunResult,
@@ -174,7 +205,10 @@ fn curve(
     let y = if log { Axis::log(axis) } else { Axis::linear(axis) };
     let plot = LinePlot {
         title: title.to_string(),
-        x: Axis::linear("round"),
+        x: Axis::linear(match result.scenario.protocol.walk() {
+            Some(_) => "updates of each token",
+            None => "round",
+        }),
         y,
         series,
         ..LinePlot::default()
@@ -219,7 +253,13 @@ fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<Block> {
     }
     let most = last.samples.iter().max().copied().unwrap_or(0);
     let least = last.samples.iter().min().copied().unwrap_or(0);
-    let (what, values): (&str, Vec<f64>) = if f64::from(most) <= 1.05 * f64::from(least) {
+    let work = last.tokens.as_ref().map(|tokens| &tokens.work).filter(|work| !work.is_empty());
+    let (what, values): (&str, Vec<f64>) = if let Some(work) = work {
+        let visits = work.iter().map(|peer| (peer.updates + peer.forwards) as f64);
+        ("visits of tokens", visits.collect())
+    } else if last.tokens.is_some() {
+        return None;
+    } else if f64::from(most) <= 1.05 * f64::from(least) {
         let mean = last.mean_state();
         let distances = last.models().map(|w| distance(w, &mean));
         ("distance of the final model to the mean", distances.collect())

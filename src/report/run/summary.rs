@@ -1,10 +1,11 @@
 //! summary.json: the final figures of a run.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::experiment::{Claim, Prediction, RepeatResult, RunResult, Statement, StopReason};
 use crate::measure::{Estimate, Metric};
-use crate::network::EngineKind;
+use crate::network::{EngineKind, Journey};
 use crate::privacy::LabelSummary;
 use crate::protocol::admm::AdmmConfig;
 use crate::protocol::gradient_descent::GradientTrackingConfig;
@@ -53,6 +54,21 @@ pub struct Summary {
     pub statement: Statement,
     /// What to know before trusting the figures.
     pub warnings: Vec<String>,
+    /// The tasks, where there were tokens.
+    pub tasks: Vec<TaskSummary>,
+}
+
+/// One task's token at the end of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskSummary {
+    /// The class, or the task's number.
+    pub name: String,
+    /// Share of updates that were of the token's model.
+    pub global_share: Estimate,
+    /// Messages that carried the token.
+    pub hops: Estimate,
+    /// Visits that left it as it was.
+    pub forwards: Estimate,
 }
 
 /// Summarises a run.
@@ -130,7 +146,31 @@ pub fn summary(result: &RunResult) -> Summary {
         multiplicity: shown.iter().map(|r| r.multiplicity).max().unwrap_or(1),
         statement: result.statement.clone(),
         warnings: warnings(result, complete.len()),
+        tasks: tasks(&shown),
     }
+}
+
+/// The tasks over these repeats. Classes are the same in all of them.
+fn tasks(shown: &[&RepeatResult]) -> Vec<TaskSummary> {
+    let Some(first) = shown.first().and_then(|repeat| repeat.tokens.as_ref()) else {
+        return Vec::new();
+    };
+    let of = |task: usize| {
+        let over = |value: &dyn Fn(&Journey, f64) -> f64| {
+            let values = shown.iter().filter_map(|repeat| {
+                let journey = repeat.tokens.as_ref()?.rows.last()?.get(task)?;
+                Some(value(journey, f64::from(repeat.rows.last()?.round.0)))
+            });
+            Estimate::of(&values.collect::<Vec<_>>())
+        };
+        TaskSummary {
+            name: first.name(task),
+            global_share: over(&|journey, updates| journey.releases as f64 / updates),
+            hops: over(&|journey, _| journey.hops as f64),
+            forwards: over(&|journey, _| journey.forwards as f64),
+        }
+    };
+    (0..first.tasks as usize).map(of).collect()
 }
 
 fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
@@ -143,12 +183,13 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
     }
     for repeat in &result.repeats {
         if let Some(seen) = repeat.divergence {
+            let whose = match &repeat.tokens {
+                Some(tokens) => format!("task {}", tokens.name(seen.peer.index())),
+                None => format!("peer {}", result.topology.name(seen.peer)),
+            };
             warnings.push(format!(
-                "repeat {} diverged: in round {} the model of peer {} had norm {}",
-                repeat.repeat,
-                seen.round,
-                result.topology.name(seen.peer),
-                seen.value
+                "repeat {} diverged: in round {} the model of {whose} had norm {}",
+                repeat.repeat, seen.round, seen.value
             ));
         }
     }
@@ -227,6 +268,9 @@ impl Summary {
             },
             "warnings": self.warnings,
         });
+        if !self.tasks.is_empty() {
+            json["tasks"] = json!(self.tasks);
+        }
         if let Some((name, value)) = self.parameter {
             json["parameters"] = json!({ name: value });
         }

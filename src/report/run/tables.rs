@@ -36,8 +36,84 @@ pub fn metrics_csv(result: &RunResult) -> Vec<u8> {
     csv(std::iter::once(head).chain(rows))
 }
 
+/// One row per repeat, measured round and task, where there were tokens.
+pub fn tasks_csv(result: &RunResult) -> Option<Vec<u8>> {
+    result.repeats.first()?.tokens.as_ref()?;
+    let head = [
+        "repeat",
+        "round",
+        "task",
+        "class",
+        "global_steps",
+        "global_share",
+        "hops",
+        "forwards",
+        "bytes",
+    ];
+    let rows = result.repeats.iter().flat_map(|repeat| {
+        repeat.tokens.iter().flat_map(move |tokens| {
+            let rows = repeat.rows.iter().zip(&tokens.rows);
+            rows.flat_map(move |(row, journeys)| {
+                journeys.iter().enumerate().map(move |(task, journey)| {
+                    let share = journey.releases as f64 / f64::from(row.round.0);
+                    vec![
+                        repeat.repeat.to_string(),
+                        row.round.to_string(),
+                        task.to_string(),
+                        tokens.name(task),
+                        journey.releases.to_string(),
+                        number(share),
+                        journey.hops.to_string(),
+                        journey.forwards.to_string(),
+                        journey.bytes.to_string(),
+                    ]
+                })
+            })
+        })
+    });
+    Some(csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows)))
+}
+
+/// One row per repeat and peer, at the end of a run with tokens.
+fn token_peers_csv(result: &RunResult) -> Vec<u8> {
+    let head = [
+        "repeat",
+        "peer",
+        "name",
+        "neighbours",
+        "samples",
+        "updates",
+        "global_steps",
+        "forwards",
+        "local_test_accuracy",
+        "epsilon",
+    ];
+    let rows = result.repeats.iter().flat_map(|repeat| {
+        let work = repeat.tokens.iter().flat_map(|tokens| &tokens.work);
+        result.topology.ids().zip(work).map(move |(peer, work)| {
+            let at = peer.index();
+            vec![
+                repeat.repeat.to_string(),
+                peer.to_string(),
+                result.topology.name(peer).into_owned(),
+                repeat.degrees[at].to_string(),
+                repeat.samples[at].to_string(),
+                work.updates.to_string(),
+                work.releases.to_string(),
+                work.forwards.to_string(),
+                number(repeat.locals[at].test),
+                number(repeat.epsilons[at]),
+            ]
+        })
+    });
+    csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
+}
+
 /// One row per repeat and peer, at the end of the run.
 pub fn peers_csv(result: &RunResult) -> Vec<u8> {
+    if result.repeats.iter().any(|repeat| repeat.tokens.is_some()) {
+        return token_peers_csv(result);
+    }
     let score = if result.scenario.model.loss.is_classification() { "accuracy" } else { "mse" };
     let [train, test] = ["train", "test"].map(|part| format!("{part}_{score}"));
     let head = [

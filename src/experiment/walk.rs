@@ -1,0 +1,201 @@
+//! What a run with tokens starts from.
+
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::run::ExperimentError;
+use crate::data::{Partitioned, Prepared, Task};
+use crate::learn::{
+    Central, CentralError, Objective, Samples, Tasks, ball_optimum, central_optimum,
+};
+use crate::measure::{Accounting, Scorer, What};
+use crate::policy::Needs;
+use crate::privacy::{Budget, repetition};
+use crate::protocol::MOST_ROUNDS;
+use crate::protocol::walk_sgd::{Cut, WalkParameters, WalkPeer, WalkSgdConfig};
+use crate::random::{Draws, Purpose, Streams};
+use crate::scenario::Scenario;
+use crate::topology::{Routes, Walk, pick};
+use crate::units::{Epsilon, PeerId, Round};
+
+/// A repeat's walk, before it begins.
+#[derive(Clone, Debug)]
+pub struct WalkPlan {
+    /// The tasks.
+    pub tasks: Tasks,
+    /// Updates of each token.
+    pub updates: Round,
+    /// Batches that each peer has to give to each task, all passes counted.
+    pub batches: Vec<u32>,
+    /// The greatest Σ over batches of (a record's copies there)²: 1 where no record repeats.
+    pub repetition: f64,
+}
+
+impl WalkPlan {
+    /// The walk of this repeat.
+    pub(super) fn of(walk: &WalkSgdConfig, data: &Prepared) -> Result<Self, ExperimentError> {
+        let train = &data.train;
+        let cuts: Vec<Cut> =
+            train.ids().map(|peer| Cut::new(train.rows(peer), walk.batch)).collect();
+        let of_peer = |cut: &Cut| u64::from(cut.batches()) * u64::from(walk.passes);
+        let all: u64 = cuts.iter().map(of_peer).sum();
+        let updates = walk.updates.map_or(all, |most| all.min(most.into()));
+        if updates > MOST_ROUNDS {
+            return Err(ExperimentError::Updates { updates, most: MOST_ROUNDS });
+        }
+        let tasks = match data.task {
+            Task::MultiClass => Tasks::PerClass(data.classes.len() as u32),
+            Task::Classification | Task::Regression => Tasks::One,
+        };
+        Ok(Self {
+            tasks,
+            updates: Round(updates as u32),
+            batches: cuts.iter().map(|cut| of_peer(cut) as u32).collect(),
+            repetition: if data.multiplicity > 1 { copies_by_batch(data, &cuts) } else { 1.0 },
+        })
+    }
+
+    /// Every how many updates a token is measured: as asked, or some fifty times in all.
+    pub fn every(&self, scenario: &Scenario) -> u32 {
+        let budget = scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some());
+        let usual = if budget { 1 } else { self.updates.0.div_ceil(50) };
+        scenario.measure.every.unwrap_or(usual).max(1)
+    }
+}
+
+/// Σ over batches of (copies)² of the record for which it is greatest.
+fn copies_by_batch(data: &Prepared, cuts: &[Cut]) -> f64 {
+    let offsets = data.train.offsets();
+    let mut batch_of = Vec::with_capacity(data.rows.len());
+    let mut before = 0;
+    for (cut, rows) in cuts.iter().zip(offsets.windows(2)) {
+        batch_of.extend((0..rows[1] - rows[0]).map(|row| before + cut.batch_of(row)));
+        before += cut.batches();
+    }
+    repetition(&data.rows, |row| batch_of[row])
+}
+
+/// The optimum of each task, one after the other, with the mean over tasks of the objective there.
+/// None where the problem has no optimum: neither regularised nor confined to a ball.
+pub(super) fn optima(
+    scorer: &Scorer,
+    train: &Partitioned,
+    plan: &WalkPlan,
+    ridge: f64,
+    radius: Option<f64>,
+) -> Result<Option<Central>, CentralError> {
+    if ridge == 0.0 && radius.is_none() {
+        return Ok(None);
+    }
+    let x = train.everybody().x;
+    let (mut w, mut value, mut gradient) = (Vec::new(), 0.0, 0.0_f64);
+    for task in 0..plan.tasks.count() {
+        let pooled = scorer.pooled(task);
+        let y: Vec<f64> = pooled.y.iter().map(|&y| plan.tasks.label(task, y)).collect();
+        let objective = Objective::mean(Samples::new(x, &y), pooled.loss);
+        let best = match radius {
+            Some(radius) => ball_optimum(&[objective], ridge, radius, x.ncols())?,
+            None => central_optimum(&[objective], ridge, &vec![0.0; x.ncols()])?,
+        };
+        value += best.value;
+        gradient = best.gradient.max(gradient);
+        w.extend(best.w);
+    }
+    let value = value / f64::from(plan.tasks.count());
+    Ok(Some(Central { w, value, gradient }))
+}
+
+/// The peers of a walk.
+pub(super) fn peers(
+    scenario: &Scenario,
+    walk: &WalkSgdConfig,
+    assembly: &Assembly,
+    plan: &WalkPlan,
+) -> Result<Vec<WalkPeer>, ExperimentError> {
+    let Assembly { streams, topology, .. } = assembly;
+    let tasks = plan.tasks.count();
+    let Accounting { delta, .. } = assembly.accounting;
+    let noise = match &walk.noise {
+        Some(noise) => {
+            let multiplier = noise.multiplier(delta, tasks, walk.passes)?;
+            let draws = |task| Draws::Streams(streams.family(Purpose::WalkNoise, task));
+            Some((multiplier, (0..tasks).map(draws).collect()))
+        }
+        None => None,
+    };
+    let budget = scenario.measure.stop.and_then(|stop| stop.epsilon);
+    let decides = walk.decision.is_some();
+    let parameters = Arc::new(WalkParameters {
+        tasks: plan.tasks,
+        loss: scenario.model.loss,
+        ridge: scenario.model.regularisation / topology.peers() as f64,
+        batch: walk.batch,
+        passes: walk.passes,
+        updates: plan.updates,
+        step: walk.step,
+        radius: walk.radius,
+        walk: walk.walk,
+        routes: match walk.walk {
+            Walk::Uniform => Some(Arc::new(Routes::of(topology)?)),
+            _ => None,
+        },
+        tokens: (0..tasks).map(|task| start(streams, task, &plan.batches)).collect(),
+        remaining: plan.batches.clone().into(),
+        noise,
+        decisions: (0..if decides { tasks } else { 0 })
+            .map(|task| streams.family(Purpose::Decision, task))
+            .collect(),
+        needs: walk.decision.as_ref().map_or(Needs::default(), |policy| policy.needs()),
+        reach: scenario.reach(),
+        unprotected: assembly.unprotected(),
+        budget: budget.map(|epsilon| Budget::of_batches(Epsilon(epsilon), delta, plan.repetition)),
+        averages: scenario.measure.has(What::Average),
+    });
+    let d = assembly.seen.dimension();
+    let starts: Vec<_> =
+        (0..tasks).map(|task| streams.family(Purpose::PolicyStart, task)).collect();
+    Ok(assembly.peers(|id, data, neighbours| {
+        let degrees = neighbours.iter().map(|&peer| topology.degree(peer) as u32).collect();
+        let policies = walk.decision.iter().flat_map(|policy| {
+            starts.iter().map(|family| policy.build(d, &mut family.stream(id.0.into())))
+        });
+        WalkPeer::new(id, data, degrees, policies.collect(), Arc::clone(&parameters))
+    }))
+}
+
+/// Where a task's token starts: at any peer with data, all equally likely; and the draws by which it
+/// goes on.
+fn start(streams: &Streams, task: u32, batches: &[u32]) -> (PeerId, crate::random::Family) {
+    let family = streams.family(Purpose::Walk, task);
+    let peer = pick(batches, &mut family.at(0, 0)).unwrap_or(PeerId(0));
+    (peer, family)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn copies_are_counted_by_batch() {
+        // Two peers, batches of two: row 7 is twice in the first batch and once in another one.
+        let rows = vec![7, 7, 1, 2, 3, 7];
+        let x = Array2::zeros((6, 1));
+        let train = Arc::new(Partitioned::new(x, vec![1.0; 6], vec![0, 4, 6]));
+        let data = Prepared {
+            train,
+            test: None,
+            task: Task::Classification,
+            truth: None,
+            multiplicity: 3,
+            rows,
+            source_rows: 8,
+            declarations: Vec::new(),
+            features: Vec::new(),
+            classes: Vec::new(),
+        };
+        let cuts = [Cut::new(4, 2), Cut::new(2, 2)];
+        assert_eq!(copies_by_batch(&data, &cuts), 4.0 + 1.0);
+    }
+}

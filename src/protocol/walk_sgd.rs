@@ -1,0 +1,595 @@
+//! Without-replacement SGD by random walk, private, with an optional local/global decision.
+//!
+//! After R. Jin, X. He and H. Dai, "Decentralized differentially private without-replacement
+//! stochastic gradient descent". A token with the global model w^G walks the graph. The peer i that it
+//! visits takes its next unused mini-batch D of b samples and updates; then the token moves on. A peer
+//! without unused data passes it on as it is. With f_D(w) = (1/b) Σ_{j∈D} ℓ(y_j, wᵀx_j) + (λ/2)|w|²:
+//!
+//! ```text
+//! fully collaborative (algorithm 1):
+//!   w^G ← w^G − η_t ∇f_D(w^G) − ζ,    ζ ~ N(0, σ² I),   σ = (σ/Δ)·Δ,   Δ = 2 η_t L/b
+//! with a decision (algorithm 2), each peer keeping a model w^L of its own:
+//!   local:   w^L ← w^L − 2η_t ∇f_D(w^L)                        nothing is released
+//!   global:  w^G ← ½(w^G + w^L) − η_t ∇f_D(w^G) − ζ,   w^L ← w^G
+//! ```
+//!
+//! σ/Δ comes from the scenario's (ε, δ): see [`ReleaseNoise`](crate::privacy::ReleaseNoise). L = B
+//! times the greatest slope of ℓ, for |x| ≤ B (the ridge is the same in neighbouring data sets and
+//! cancels). A global step releases what all batches since the peer's last release did to w^L; a local
+//! step with 2η_t ≤ 2/(smoothness) brings no two models further apart (Lemma 5), so a record moves w^L
+//! by 2·2η_k L/b at the most, half of which enters the mean, and the whole release by the greatest
+//! 2η_k L/b since the last one. A batch that was used u times within one release moves it u times as
+//! far. Each release is booked for the batches that it concerns and for no others: within a pass the
+//! batches compose in parallel, passes and tasks one after the other.
+//!
+//! K classes are K tasks, one against all others, each with a token, a walk, decisions and noise of its
+//! own over the same batches. The tokens are under way at the same time: a peer trains one task while
+//! it waits for another.
+//!
+//! Walks: `uniform` to any peer that has unused batches, over shortest paths where the graph is not
+//! complete, for which the token carries everybody's count of unused batches; `simple`, `metropolis`
+//! and `non-backtracking` to a neighbour. Messages: one per hop, 12 + 8d bytes (4 + 8d more with the
+//! mean of the iterates, 8 + 4n more on a uniform walk). A run ends when every token has seen all
+//! batches as often as there are passes.
+
+mod config;
+mod cut;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub use config::{StepSize, WalkSgdConfig};
+pub use cut::Cut;
+pub use token::{Pass, Token};
+
+use crate::data::LocalData;
+use crate::learn::{Batch, Loss, Tasks, axpy, norm};
+use crate::network::{Context, Peer, Snapshot, Work};
+use crate::policy::{Action, Needs, Policy, Visit};
+use crate::privacy::{
+    Batches, Budget, Charge, Mechanism, Part, Pieces, Records, Relation, Released, Sensitivity,
+    in_the_clear, noisy, public,
+};
+use crate::random::{Draws, Family};
+use crate::topology::{Routes, Walk, pick};
+use crate::units::{PeerId, Round, SimTime};
+
+/// What the peers of one run have in common.
+#[derive(Clone, Debug)]
+pub struct WalkParameters {
+    /// The tasks and what labels mean to them.
+    pub tasks: Tasks,
+    /// ℓ.
+    pub loss: Loss,
+    /// λ.
+    pub ridge: f64,
+    /// b.
+    pub batch: u32,
+    /// How often every batch is used.
+    pub passes: u32,
+    /// The updates after which a token has done its part: see [`updates`](Self::updates_of).
+    pub updates: Round,
+    /// η_t.
+    pub step: StepSize,
+    /// Radius of the ball that models are projected onto.
+    pub radius: Option<f64>,
+    /// How tokens move.
+    pub walk: Walk,
+    /// The way to every peer, for uniform walks.
+    pub routes: Option<Arc<Routes>>,
+    /// Where each task's token starts, and the draws by which it moves.
+    pub tokens: Vec<(PeerId, Family)>,
+    /// How many batches each peer has to give, all passes counted, for uniform walks.
+    pub remaining: Arc<[u32]>,
+    /// σ/Δ and each task's draws; none for updates without noise.
+    pub noise: Option<(f64, Vec<Draws>)>,
+    /// Each task's draws of decisions; empty without decisions.
+    pub decisions: Vec<Family>,
+    /// What the decisions look at.
+    pub needs: Needs,
+    /// B, the greatest |x|; infinite where nothing bounds it.
+    pub reach: f64,
+    /// What no mechanism has protected before the peers got it.
+    pub unprotected: Pieces,
+    /// What a peer may spend on any one record.
+    pub budget: Option<Budget>,
+    /// Whether tokens carry the mean of their iterates.
+    pub averages: bool,
+}
+
+impl WalkParameters {
+    /// The updates of a token that sees every batch of peers with so many rows `passes` times.
+    pub fn updates_of(rows: impl IntoIterator<Item = usize>, batch: u32, passes: u32) -> u64 {
+        let batches = rows.into_iter().map(|rows| u64::from(Cut::new(rows, batch).batches()));
+        batches.sum::<u64>() * u64::from(passes)
+    }
+}
+
+/// How a token goes on.
+enum Way {
+    /// Another turn here.
+    Stay,
+    /// To a neighbour.
+    To(PeerId),
+}
+
+/// A token in a peer's hands.
+#[derive(Debug)]
+struct Held {
+    pass: Pass,
+    w: Released<Arc<[f64]>>,
+    average: Option<Released<Arc<[f64]>>>,
+    came_from: Option<PeerId>,
+}
+
+/// What a peer keeps of a task.
+#[derive(Debug)]
+struct Share {
+    /// Batches used so far, all passes counted.
+    used: u32,
+    /// What decides, and what of the peer's own model w^L nobody has seen yet.
+    own: Option<Own>,
+    /// Σμ² of the record that this task's releases have exposed most, by passes that are over and by
+    /// the one that the last release reached into.
+    exposed: [[f64; 2]; 2],
+    exposed_pass: u32,
+}
+
+/// What goes with a model of the peer's own.
+#[derive(Debug)]
+struct Own {
+    policy: Box<dyn Policy>,
+    /// Batches used since the last release.
+    unreleased: u32,
+    /// The greatest η_k/b_k among them.
+    widest: f64,
+}
+
+/// Peer i.
+#[derive(Debug)]
+pub struct WalkPeer {
+    me: PeerId,
+    data: LocalData,
+    cut: Cut,
+    /// The neighbours' numbers of neighbours.
+    degrees: Vec<u32>,
+    parameters: Arc<WalkParameters>,
+    shares: Vec<Share>,
+    /// Tokens that stay and wait for their next turn.
+    parked: VecDeque<Held>,
+    updates: u64,
+    releases: u64,
+    forwards: u64,
+    retired: bool,
+    /// w^L of every task, one after the other; empty without decisions.
+    models: Vec<f64>,
+}
+
+/// Turns that a token takes at one peer before others, and whoever stops the run, get theirs.
+const TURNS: u32 = 256;
+
+impl WalkPeer {
+    /// The peer with these samples, its neighbours' degrees, and one policy per task if it decides.
+    pub fn new(
+        me: PeerId,
+        data: LocalData,
+        degrees: Vec<u32>,
+        policies: Vec<Box<dyn Policy>>,
+        parameters: Arc<WalkParameters>,
+    ) -> Self {
+        let models = vec![0.0; policies.len() * data.dimension()];
+        let own = |policy| Own { policy, unreleased: 0, widest: 0.0 };
+        let mut policies = policies.into_iter();
+        let share = |_| Share {
+            used: 0,
+            own: policies.next().map(own),
+            exposed: [[0.0; 2]; 2],
+            exposed_pass: 0,
+        };
+        Self {
+            me,
+            cut: Cut::new(data.rows(), parameters.batch),
+            degrees,
+            shares: (0..parameters.tasks.count()).map(share).collect(),
+            parked: VecDeque::new(),
+            updates: 0,
+            releases: 0,
+            forwards: 0,
+            retired: false,
+            models,
+            parameters,
+            data,
+        }
+    }
+
+    /// Bytes that a peer occupies beside its samples, with so many tasks in dimension d, and so much
+    /// for each task's policy.
+    pub fn memory(neighbours: usize, tasks: usize, d: usize, policy: Option<usize>) -> usize {
+        let own = policy.map_or(0, |policy| 8 * d + policy);
+        size_of::<Self>() + 4 * neighbours + tasks * (size_of::<Share>() + own)
+    }
+
+    /// Bytes of one message in dimension d among n peers.
+    pub fn message_bytes(d: usize, walk: Walk, peers: usize, averages: bool) -> usize {
+        let counts = if walk == Walk::Uniform { 8 + 4 * peers } else { 0 };
+        8 + (4 + 8 * d) * if averages { 2 } else { 1 } + counts
+    }
+
+    /// How many batches the peer has to give to each task.
+    fn visits(&self) -> u32 {
+        self.cut.batches() * self.parameters.passes
+    }
+
+    /// Lets a token have its turns here, until it leaves or has done its part.
+    fn host(&mut self, mut token: Held, context: &mut Context<'_, Token>) {
+        for _ in 0..TURNS {
+            let task = token.pass.task as usize;
+            let passes_through = token.pass.destination.is_some_and(|peer| peer != self.me);
+            if passes_through || self.shares[task].used == self.visits() {
+                token.pass.journey.forwards += 1;
+                self.forwards += 1;
+            } else {
+                token.pass.destination = None;
+                let Some(updated) = self.update(token, context) else {
+                    return;
+                };
+                token = updated;
+                if token.pass.updates == self.parameters.updates {
+                    return;
+                }
+            }
+            match self.way(&mut token, context.neighbours()) {
+                Way::Stay => {}
+                Way::To(neighbour) => return self.send(token, neighbour, context),
+            }
+        }
+        self.parked.push_back(token);
+        context.timer(SimTime::ZERO);
+    }
+
+    /// Where the token goes from here.
+    fn way(&self, token: &mut Held, neighbours: &[PeerId]) -> Way {
+        let WalkParameters { walk, routes, tokens, .. } = &*self.parameters;
+        let pass = &mut token.pass;
+        let (_, draws) = &tokens[pass.task as usize];
+        let mut moves = || {
+            pass.moves += 1;
+            draws.at(0, pass.moves)
+        };
+        let next = match (walk, &pass.remaining, routes) {
+            (Walk::Uniform, Some(remaining), Some(routes)) => {
+                let chosen = pass.destination.or_else(|| pick(remaining, &mut moves()));
+                let destination = chosen.unwrap_or(self.me);
+                pass.destination = Some(destination);
+                if destination == self.me { self.me } else { routes.next(self.me, destination) }
+            }
+            _ => walk.next(self.me, token.came_from, neighbours, &self.degrees, &mut moves()),
+        };
+        if next == self.me { Way::Stay } else { Way::To(next) }
+    }
+
+    fn send(&self, token: Held, to: PeerId, context: &mut Context<'_, Token>) {
+        let Held { mut pass, w, average, .. } = token;
+        pass.journey.hops += 1;
+        pass.journey.bytes += WalkPeer::message_bytes(
+            w.value().len(),
+            self.parameters.walk,
+            self.parameters.remaining.len(),
+            average.is_some(),
+        ) as u64;
+        let message = public(pass).zip(w);
+        let message = match average {
+            Some(average) => message.zip(average).map(|((pass, w), average)| Token {
+                pass,
+                w,
+                average: Some(average),
+            }),
+            None => message.map(|(pass, w)| Token { pass, w, average: None }),
+        };
+        context.send(to, message);
+    }
+
+    /// One update by the next unused batch: of the token, or of the peer's own model. None where the
+    /// budget does not bear it; the token then ends here.
+    fn update(&mut self, token: Held, context: &mut Context<'_, Token>) -> Option<Held> {
+        let parameters = &*self.parameters;
+        let WalkParameters { tasks, loss, ridge, radius, needs, .. } = *parameters;
+        let Held { mut pass, mut w, average, came_from } = token;
+        let task = pass.task as usize;
+        let share = &mut self.shares[task];
+        let (number, of) = (share.used, self.cut.batches());
+        let rows = self.cut.range(number % of);
+        let (d, b) = (self.data.dimension(), rows.len() as f64);
+        let x = self.data.x().to_slice().expect("rows are stored one after the other");
+        let (x, y) = (&x[rows.start * d..rows.end * d], &self.data.y()[rows]);
+        let batch = Batch { x, y, tasks, task: pass.task, loss, ridge };
+        let local = self.models.get_mut(task * d..(task + 1) * d).unwrap_or_default();
+        let t = pass.updates.next();
+        let eta = parameters.step.at(t.0, ridge);
+        let mut passes_over_batch = 1.0;
+
+        let action = match &mut share.own {
+            None => Action::Global,
+            Some(own) => {
+                let mut value = |wanted: bool, w: &[f64]| {
+                    passes_over_batch += f64::from(u8::from(wanted));
+                    if wanted { batch.value(w) } else { f64::NAN }
+                };
+                let visit = Visit {
+                    local_loss: value(needs.local_loss, local),
+                    global_loss: value(needs.global_loss, w.value()),
+                    local,
+                    number,
+                    of: of * parameters.passes,
+                };
+                let draws = parameters.decisions[task].at(self.me.0.into(), number.into());
+                own.policy.decide(&visit, &mut { draws })
+            }
+        };
+
+        // How far the records of the batches since the last release have moved what may be released.
+        let unreleased = 1 + share.own.as_ref().map_or(0, |own| own.unreleased);
+        let widest = share.own.as_ref().map_or(0.0, |own| own.widest).max(eta / b);
+        match action {
+            // w^L ← w^L − 2η ∇f_D(w^L).
+            Action::Local => {
+                let g = gradient(&batch, local, context);
+                axpy(-2.0 * eta, g, local);
+                if let Some(radius) = radius {
+                    project(local, radius);
+                }
+                if let Some(own) = &mut share.own {
+                    (own.unreleased, own.widest) = (unreleased, widest);
+                }
+            }
+            // w^G ← w^G − η ∇f_D(w^G) − ζ, or with ½(w^G + w^L) for the first w^G; then w^L ← w^G.
+            Action::Global => {
+                let first = (number + 1 - unreleased) % of;
+                let batches = Batches { first, count: unreleased, of };
+                let release = parameters.release(pass.task, t, widest, batches);
+                if let (Some(release), Some(budget)) = (&release, &parameters.budget)
+                    && !release.is_borne_by(budget, context)
+                {
+                    self.retired = true;
+                    return None;
+                }
+                let mut model = w.into_value();
+                let global = Arc::make_mut(&mut model);
+                let g = gradient(&batch, global, context);
+                if share.own.is_some() {
+                    global.iter_mut().zip(&*local).for_each(|(w, local)| *w = 0.5 * (*w + local));
+                }
+                axpy(-eta, g, global);
+                let released = match release {
+                    Some(release) => {
+                        share.expose(release.cost(), number, unreleased, of);
+                        let worst = share.exposed().into_iter();
+                        let exposed = pass.journey.exposed.iter_mut().zip(worst);
+                        exposed.for_each(|(so_far, here)| *so_far = so_far.max(here));
+                        release.make(model)
+                    }
+                    None => {
+                        pass.journey.clear += 1;
+                        in_the_clear(model, parameters.unprotected)
+                    }
+                };
+                w = context.release(released);
+                if let Some(radius) = radius {
+                    w = w.zip(public(radius)).map(|(mut w, radius)| {
+                        project(Arc::make_mut(&mut w), radius);
+                        w
+                    });
+                }
+                if let Some(own) = &mut share.own {
+                    local.copy_from_slice(w.value());
+                    (own.unreleased, own.widest) = (0, 0.0);
+                }
+                pass.journey.releases += 1;
+                self.releases += 1;
+            }
+        }
+        if let Some(own) = share.own.as_mut().filter(|_| needs.after) {
+            own.policy.learn(batch.value(local));
+            passes_over_batch += 1.0;
+        }
+        context.spend(passes_over_batch * b);
+        share.used += 1;
+        self.updates += 1;
+        pass.updates = t;
+        if let Some(remaining) = &mut pass.remaining {
+            Arc::make_mut(remaining)[self.me.index()] -= 1;
+        }
+        let average = average.map(|average| running_mean(average, &w, t));
+        let average_now = average.as_ref().map(|average| &**average.value());
+        let snapshot = Snapshot { average: average_now, ..Snapshot::of(w.value()) };
+        context.deposit_token(pass.task, t, &snapshot, &pass.journey);
+        Some(Held { pass, w, average, came_from })
+    }
+}
+
+/// ∇f_D(w), in the worker's scratch space.
+fn gradient<'c>(batch: &Batch<'_>, w: &[f64], context: &'c mut Context<'_, Token>) -> &'c [f64] {
+    let g = context.workspace();
+    g.resize(w.len(), 0.0);
+    batch.gradient(w, g);
+    g
+}
+
+/// w ← w·min(1, R/|w|).
+fn project(w: &mut [f64], radius: f64) {
+    let length = norm(w);
+    if length > radius {
+        w.iter_mut().for_each(|w| *w *= radius / length);
+    }
+}
+
+/// The mean over t iterates from that over t − 1 and the t-th: a function of what was released.
+fn running_mean(
+    average: Released<Arc<[f64]>>,
+    w: &Released<Arc<[f64]>>,
+    t: Round,
+) -> Released<Arc<[f64]>> {
+    average.zip(w.clone()).zip(public(t)).map(|((mut average, w), t)| {
+        for (mean, w) in Arc::make_mut(&mut average).iter_mut().zip(&*w) {
+            *mean += (w - *mean) / f64::from(t.0);
+        }
+        average
+    })
+}
+
+/// A release that is about to be made.
+struct Release<'a> {
+    deviation: f64,
+    sensitivity: Sensitivity,
+    batches: Batches,
+    draws: &'a Draws,
+    t: Round,
+}
+
+impl WalkParameters {
+    /// The noisy release of update t, whose batches moved it by `widest` = max η_k/b_k times 2L each;
+    /// none where there is no noise.
+    fn release(&self, task: u32, t: Round, widest: f64, batches: Batches) -> Option<Release<'_>> {
+        let (multiplier, draws) = self.noise.as_ref()?;
+        let slope = self.loss.greatest_slope(1.0).unwrap_or(f64::INFINITY);
+        // A label flips the slope by 1 at the most, a record from one end to the other.
+        let sensitivity =
+            Sensitivity { label: widest * self.reach, record: widest * 2.0 * slope * self.reach };
+        let uses = batches.count.div_ceil(batches.of);
+        let deviation = multiplier * f64::from(uses) * sensitivity.record;
+        Some(Release { deviation, sensitivity, batches, draws: &draws[task as usize], t })
+    }
+}
+
+impl Release<'_> {
+    fn mechanism(&self) -> Mechanism {
+        Mechanism::Gaussian { deviation: self.deviation }
+    }
+
+    /// As the books will have it.
+    fn part(&self) -> Part {
+        Part::Noisy {
+            mechanism: self.mechanism(),
+            sensitivity: self.sensitivity,
+            records: Records::Batches(self.batches),
+            relation: Relation::ReplaceOne,
+        }
+    }
+
+    /// Whether a budget bears it, with what the account has booked already.
+    fn is_borne_by(&self, budget: &Budget, context: &Context<'_, Token>) -> bool {
+        budget.allows(&context.account().after(&Charge::One(self.part())).record)
+    }
+
+    /// μ² of the batch that was used most, for a label and for a record.
+    fn cost(&self) -> [f64; 2] {
+        let uses = f64::from(self.batches.count.div_ceil(self.batches.of));
+        [self.sensitivity.label, self.sensitivity.record]
+            .map(|moves| (uses * moves / self.deviation).powi(2))
+    }
+
+    /// Adds the noise.
+    fn make(self, model: Arc<[f64]>) -> Released<Arc<[f64]>> {
+        let records = Records::Batches(self.batches);
+        let draw = self.draws.at(0, self.t.0.into());
+        noisy(model, self.mechanism(), self.sensitivity, records, Relation::ReplaceOne, draw)
+    }
+}
+
+impl Share {
+    /// Counts a release of cost μ² whose batches are the `count` up to number `last`, all passes
+    /// counted. A batch is used once a pass, and each use is in one release: so the greatest costs of
+    /// releases that reach into each pass, added up, bound what any record has lost.
+    fn expose(&mut self, cost: [f64; 2], last: u32, count: u32, of: u32) {
+        for pass in (last + 1 - count) / of..=last / of {
+            let [over, current] = &mut self.exposed;
+            for piece in 0..2 {
+                if pass > self.exposed_pass {
+                    over[piece] += current[piece];
+                    current[piece] = 0.0;
+                }
+                current[piece] = current[piece].max(cost[piece]);
+            }
+            self.exposed_pass = self.exposed_pass.max(pass);
+        }
+    }
+
+    fn exposed(&self) -> [f64; 2] {
+        let [over, current] = self.exposed;
+        [over[0] + current[0], over[1] + current[1]]
+    }
+}
+
+impl Peer for WalkPeer {
+    type Message = Token;
+
+    fn start(&mut self, context: &mut Context<'_, Token>) {
+        let parameters = Arc::clone(&self.parameters);
+        let zero = || public(Arc::from(vec![0.0; self.data.dimension()]));
+        let starting: Vec<Held> = (0..)
+            .zip(&parameters.tokens)
+            .filter(|(_, (peer, _))| *peer == self.me)
+            .map(|(task, _)| Held {
+                pass: Pass {
+                    task,
+                    updates: Round(0),
+                    destination: None,
+                    remaining: (parameters.walk == Walk::Uniform)
+                        .then(|| parameters.remaining.iter().copied().collect()),
+                    moves: 0,
+                    journey: Default::default(),
+                },
+                w: zero(),
+                average: parameters.averages.then(zero),
+                came_from: None,
+            })
+            .collect();
+        for token in starting {
+            self.host(token, context);
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: PeerId,
+        message: Released<Token>,
+        context: &mut Context<'_, Token>,
+    ) {
+        // What came in a message is its senders' release, and they have paid for it.
+        let Token { pass, w, average } = message.into_value();
+        let (w, average) = (public(w), average.map(public));
+        self.host(Held { pass, w, average, came_from: Some(from) }, context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_, Token>) {
+        if let Some(token) = self.parked.pop_front() {
+            self.host(token, context);
+        }
+    }
+
+    /// Nobody: where a token is, and where it will go, nobody else knows.
+    fn waiting_for(&self) -> Vec<PeerId> {
+        Vec::new()
+    }
+
+    fn retired(&self) -> bool {
+        self.retired
+    }
+
+    fn parting(&self) -> Option<Work<'_>> {
+        Some(Work {
+            updates: self.updates,
+            releases: self.releases,
+            forwards: self.forwards,
+            models: &self.models,
+        })
+    }
+
+    /// Peers with more batches are visited more often, before they are exhausted.
+    fn weight(&self) -> u64 {
+        1 + u64::from(self.visits())
+    }
+}
