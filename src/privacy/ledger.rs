@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spent;
 use super::released::{Batches, Charge, Mechanism, Part, Pieces, Records, Relation, Sensitivity};
+use super::spent::gaussian_square;
 use crate::units::{Delta, Epsilon};
 
 /// Who gets to see one release.
@@ -92,14 +93,16 @@ pub struct Account {
 #[derive(Clone, Copy)]
 struct Cut {
     batches: Batches,
-    mechanism: Mechanism,
+    deviation: f64,
     sensitivity: Sensitivity,
 }
 
 impl Cut {
     /// μ² for a label and for a record of a batch that was used so often.
     fn squares(&self, uses: u32) -> [f64; 2] {
-        self.mechanism.costs(self.sensitivity, uses).map(|spent| spent.mu_squared())
+        // What does not depend on the data costs nothing, whatever the noise.
+        let square = |by: f64| if by == 0.0 { 0.0 } else { gaussian_square(by / self.deviation) };
+        self.sensitivity.of_uses(uses).map(square)
     }
 }
 
@@ -107,26 +110,31 @@ impl Account {
     /// Books one release.
     pub fn book(&mut self, charge: &Charge, receivers: Receivers) {
         for part in charge.parts() {
-            let (protection, [label, record]) = match self.cut(part, charge) {
+            match self.cut(part, charge) {
                 Some(cut) => {
                     self.book_batches(&cut);
-                    (Protection::Batches, [Spent::default(), Spent::default()])
+                    self.line(Protection::Batches, receivers).count += 1;
                 }
-                None => (Protection::of(part), part.cost()),
-            };
-            let same =
-                |line: &&mut Line| line.protection == protection && line.receivers == receivers;
-            match self.lines.iter_mut().find(same) {
-                Some(line) => {
+                None => {
+                    let [label, record] = part.cost();
+                    let line = self.line(Protection::of(part), receivers);
                     line.count += 1;
                     line.label.add(&label);
                     line.record.add(&record);
                 }
-                None => {
-                    self.lines.push(Line { protection, receivers, count: 1, label, record });
-                }
             }
         }
+    }
+
+    /// The line of a kind; a new one for the first of it.
+    fn line(&mut self, protection: Protection, receivers: Receivers) -> &mut Line {
+        let same = |line: &Line| line.protection == protection && line.receivers == receivers;
+        let place = self.lines.iter().position(same).unwrap_or_else(|| {
+            let (label, record) = (Spent::default(), Spent::default());
+            self.lines.push(Line { protection, receivers, count: 0, label, record });
+            self.lines.len() - 1
+        });
+        &mut self.lines[place]
     }
 
     /// The part as one that is booked by batch, if it can be: in the cut that is in the books, or in
@@ -144,11 +152,11 @@ impl Account {
     fn by_batch(part: &Part) -> Option<Cut> {
         match *part {
             Part::Noisy {
-                mechanism: mechanism @ Mechanism::Gaussian { .. },
+                mechanism: Mechanism::Gaussian { deviation },
                 sensitivity,
                 records: Records::Batches(batches),
                 relation: Relation::ReplaceOne,
-            } if batches.of > 0 => Some(Cut { batches, mechanism, sensitivity }),
+            } if batches.of > 0 => Some(Cut { batches, deviation, sensitivity }),
             _ => None,
         }
     }

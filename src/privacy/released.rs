@@ -68,6 +68,14 @@ pub struct Sensitivity {
     pub record: f64,
 }
 
+impl Sensitivity {
+    /// How far so many uses of the same label or record move a value.
+    pub(super) fn of_uses(self, uses: u32) -> [f64; 2] {
+        let times = |by: f64| if uses == 0 { 0.0 } else { by * f64::from(uses) };
+        [times(self.label), times(self.record)]
+    }
+}
+
 /// A mechanism that adds noise, with its scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mechanism {
@@ -91,13 +99,6 @@ impl Mechanism {
             Self::Gaussian { deviation } => Spent::gaussian(sensitivity / deviation),
             Self::Laplace { scale } => Spent::laplace(sensitivity / scale),
         }
-    }
-
-    /// What one release costs a label and a record that were used so often for it.
-    pub(super) fn costs(self, sensitivity: Sensitivity, uses: u32) -> [Spent; 2] {
-        let cost =
-            |by: f64| if uses == 0 { Spent::default() } else { self.cost(by * f64::from(uses)) };
-        [sensitivity.label, sensitivity.record].map(cost)
     }
 
     /// One draw of its noise.
@@ -194,7 +195,7 @@ impl Part {
                     (Records::Batches(batches), Relation::ReplaceOne) => batches.most_uses(),
                     (Records::Batches(batches), Relation::AddRemove) => batches.count,
                 };
-                mechanism.costs(sensitivity, uses)
+                sensitivity.of_uses(uses).map(|by| mechanism.cost(by))
             }
         }
     }
@@ -363,7 +364,8 @@ mod tests {
         let sensitivity = Sensitivity { label: 1.0, record: 2.0 };
         let of = |mechanism, position| {
             let vector: Arc<[f64]> = vec![0.0].into();
-            let draw = draws().at(0, position);
+            let draws = draws();
+            let draw = draws.at(0, position);
             noisy(vector, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)
         };
         let both = of(Mechanism::Gaussian { deviation: 4.0 }, 0)
@@ -439,7 +441,8 @@ mod tests {
         ] {
             let zeros: Arc<[f64]> = vec![1.0; count].into();
             let kept = Arc::clone(&zeros);
-            let draw = draws().at(7, 0);
+            let draws = draws();
+            let draw = draws.at(7, 0);
             let released =
                 noisy(zeros, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw);
             assert!(kept.iter().all(|&value| value == 1.0), "what others hold stays");

@@ -84,6 +84,18 @@ pub struct Spent {
     pure: Groups,
 }
 
+/// μ² of one Gaussian release. A loss must not vanish because its square does, and a mistake must not
+/// look like protection.
+pub(super) fn gaussian_square(mu: f64) -> f64 {
+    if mu == 0.0 {
+        0.0
+    } else if mu.is_nan() {
+        f64::INFINITY
+    } else {
+        (mu * mu).max(f64::MIN_POSITIVE)
+    }
+}
+
 /// A [`Spent`] as read from a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,9 +123,7 @@ impl TryFrom<Written> for Spent {
 impl Spent {
     /// One Gaussian release with μ = Δ/σ.
     pub fn gaussian(mu: f64) -> Self {
-        // A loss must not vanish because its square does.
-        let mu_squared = if mu == 0.0 { 0.0 } else { (mu * mu).max(f64::MIN_POSITIVE) };
-        if mu.is_nan() { Self::unbounded() } else { Self { mu_squared, ..Self::default() } }
+        Self { mu_squared: gaussian_square(mu), ..Self::default() }
     }
 
     /// Gaussian releases with this Σμ².

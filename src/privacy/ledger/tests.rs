@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{in_the_clear, public};
+use super::super::{gaussian_epsilon, in_the_clear, public};
 use super::*;
 
 fn gaussian(label: f64, record: f64, relation: Relation) -> Charge {
@@ -165,9 +165,10 @@ fn a_budget_asks_about_the_records_concerned() {
     for _ in 0..3 {
         account.book(&batches(0, 1, 4), Receivers::Everybody);
     }
-    let budget = Budget::new(Epsilon(12.0), Delta(1e-5), 1);
+    // Enough for μ² = 3 and too little for 4.
+    let delta = Delta(1e-5);
+    let budget = Budget::new(gaussian_epsilon(3.5_f64.sqrt(), delta), delta, 1);
     let allows = |charge: &Charge| budget.allows(&account.after(charge).record);
-    // ε = 10.4 at μ² = 3 and 12.6 at 4.
     assert!(!allows(&batches(0, 1, 4)), "a fourth time");
     assert!(allows(&batches(1, 1, 4)) && !allows(&batches(3, 2, 4)));
     assert!(allows(&Charge::Public) && allows(&batches(0, 0, 4)) && allows(&batches(0, 0, 9)));
