@@ -27,7 +27,8 @@ pub struct WalkPlan {
     pub updates: Round,
     /// Batches that each peer has to give to each task, all passes counted.
     pub batches: Vec<u32>,
-    /// The greatest Σ over batches of (a record's copies there)²: 1 where no record repeats.
+    /// The greatest Σ over batches of (a record's copies there)², or over peers where one release may
+    /// concern several batches: 1 where no record repeats.
     pub repetition: f64,
 }
 
@@ -51,7 +52,12 @@ impl WalkPlan {
             tasks,
             updates: Round(updates as u32),
             batches: cuts.iter().map(|cut| of_peer(cut) as u32).collect(),
-            repetition: if data.multiplicity > 1 { copies_by_batch(data, &cuts) } else { 1.0 },
+            repetition: match (data.multiplicity, &walk.decision) {
+                (..=1, _) => 1.0,
+                (_, None) => copies(data, &cuts),
+                // One release may concern several batches, and the record's copies in all of them.
+                (_, Some(_)) => copies(data, &whole(&cuts)),
+            },
         })
     }
 
@@ -63,8 +69,13 @@ impl WalkPlan {
     }
 }
 
+/// The same peers with all rows in one batch.
+fn whole(cuts: &[Cut]) -> Vec<Cut> {
+    cuts.iter().map(|cut| Cut::new(cut.rows(), u32::MAX)).collect()
+}
+
 /// Σ over batches of (copies)² of the record for which it is greatest.
-fn copies_by_batch(data: &Prepared, cuts: &[Cut]) -> f64 {
+fn copies(data: &Prepared, cuts: &[Cut]) -> f64 {
     let offsets = data.train.offsets();
     let mut batch_of = Vec::with_capacity(data.rows.len());
     let mut before = 0;
@@ -196,6 +207,8 @@ mod tests {
             classes: Vec::new(),
         };
         let cuts = [Cut::new(4, 2), Cut::new(2, 2)];
-        assert_eq!(copies_by_batch(&data, &cuts), 4.0 + 1.0);
+        assert_eq!(copies(&data, &cuts), 4.0 + 1.0);
+        assert_eq!(copies(&data, &[Cut::new(4, 1), Cut::new(2, 2)]), 3.0);
+        assert_eq!(copies(&data, &whole(&cuts)), 4.0 + 1.0);
     }
 }

@@ -147,6 +147,7 @@ mod tests {
         fn timer(&mut self, _: SimTime) {}
         fn spend(&mut self, _: f64) {}
         fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
+        fn deposit_token(&mut self, _: (u32, Round), _: &Snapshot<'_>, _: &Journey) {}
         fn fail(&mut self, reason: String) {
             panic!("{reason}");
         }

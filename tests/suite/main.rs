@@ -7,6 +7,7 @@ mod convergence;
 mod determinism;
 mod extremes;
 mod golden;
+mod golden_walk;
 mod interrupt;
 mod labels;
 mod output;

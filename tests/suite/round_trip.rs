@@ -337,13 +337,15 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         What::Test,
         What::Privacy,
         What::Average,
+        What::Walk,
     ];
     let maybe = || prop::option::of(number(1e-15, 1e3));
     let stop = (maybe(), maybe(), maybe()).prop_map(|(consensus_gap, dual_residual, epsilon)| {
         StopConfig { consensus_gap, dual_residual, epsilon }
     });
-    let measure = (prop::sample::subsequence(what, 0..=7), 1_u32.., prop::option::of(stop))
-        .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
+    let measure =
+        (prop::sample::subsequence(what, 0..=8), prop::option::of(1_u32..), prop::option::of(stop))
+            .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
     let head = (text(), any::<u64>(), 1_u32..=100_000);
     (head, topology(), data(), model, privacy(), protocol, network(), measure).prop_map(
         |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {

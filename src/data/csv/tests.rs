@@ -287,7 +287,7 @@ fn a_compressed_file_is_read_as_it_is_and_a_damaged_one_refused() {
     std::fs::write(folder.path().join("rows.csv"), &packed).unwrap();
     let table = file().read(folder.path()).unwrap().to_table();
     assert_eq!(table, parse(&file(), &text).unwrap());
-    assert_eq!(file().shape(folder.path()), Ok((1_000, 1)));
+    assert_eq!(file().shape(folder.path()), Ok((1_000, 1, 0)));
     std::fs::write(folder.path().join("rows.csv"), &packed[..packed.len() - 3]).unwrap();
     let error = file().read(folder.path()).err().unwrap();
     assert!(matches!(error, DataError::Unreadable { .. }), "{error}");
@@ -356,7 +356,7 @@ fn files_that_cannot_be_read() {
 fn the_shape_is_that_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rows.csv"), "a,class,b\r\n1,1,2\r\n\r\n3,0,4\r\n").unwrap();
-    assert_eq!(file().shape(folder.path()), Ok((2, 2)));
+    assert_eq!(file().shape(folder.path()), Ok((2, 2, 0)));
     assert_eq!(file().read(folder.path()).unwrap().to_table().x.dim(), (2, 2));
 }
 

@@ -18,6 +18,11 @@ impl Cut {
         Self { rows, batches }
     }
 
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// How many batches there are.
     pub fn batches(&self) -> u32 {
         self.batches as u32
