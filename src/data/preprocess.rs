@@ -76,6 +76,14 @@ pub enum Scaled {
 pub struct Pca {
     /// How many features are left, from 1 to as many as there are.
     pub dimension: usize,
+    /// Whether the mean is taken off first. Default true; without it the axes are those of the second
+    /// moments about 0.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub centre: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The name of the intercept's column.
@@ -123,7 +131,7 @@ impl Step {
                     let message = format!("found {norm}, expected a finite number above 0");
                     problem(".clip.norm", &message);
                 }
-                Self::Pca(Pca { dimension: 0 }) => {
+                Self::Pca(Pca { dimension: 0, .. }) => {
                     problem(".pca.dimension", "found 0, expected at least 1");
                 }
                 Self::MaxScale(Scaled::Columns(names)) if names.is_empty() => {
@@ -144,9 +152,10 @@ impl Step {
                 format!("largest absolute value of {}", names.join(", "))
             }
             Self::UnitBall => "largest row norm".to_string(),
-            Self::Pca(Pca { dimension }) => {
+            Self::Pca(Pca { dimension, centre: true }) => {
                 format!("mean of each feature and {dimension} principal axes")
             }
+            Self::Pca(Pca { dimension, centre: false }) => format!("{dimension} principal axes"),
             Self::Divide(_) | Self::UnitSphere | Self::Clip(_) | Self::Intercept => return None,
         };
         Some(format!("{}: {statistic} over the training part", self.name()))
@@ -159,7 +168,7 @@ impl Step {
     pub(super) fn width(&self, width: usize) -> Result<usize, DataError> {
         match self {
             Self::Intercept => Ok(width + 1),
-            Self::Pca(Pca { dimension }) => {
+            Self::Pca(Pca { dimension, .. }) => {
                 let message = if width > pca::MOST_FEATURES {
                     format!("{width} features, expected at most {}", pca::MOST_FEATURES)
                 } else if *dimension > width {
@@ -202,8 +211,8 @@ impl Step {
                 .try_for_each(|part| scaling::unit_sphere(part.view_mut()).map_err(overflow)),
             Self::Clip(Clip { norm }) => parts(train, test)
                 .try_for_each(|part| scaling::clip(part.view_mut(), *norm).map_err(overflow)),
-            Self::Pca(Pca { dimension }) => {
-                let axes = pca::Axes::fit(train.view(), *dimension).map_err(overflow)?;
+            Self::Pca(Pca { dimension, centre }) => {
+                let axes = pca::Axes::fit(train.view(), *dimension, *centre).map_err(overflow)?;
                 for part in parts(train, test) {
                     axes.project(part.view_mut()).map_err(overflow)?;
                     part.narrow(*dimension);

@@ -79,7 +79,7 @@ mod tests {
 
     const CLIP: Step = Step::Clip(Clip { norm: 3.0 });
     const HALVE: Step = Step::Divide(Divide { by: 2.0 });
-    const PCA: Step = Step::Pca(Pca { dimension: 4 });
+    const PCA: Step = Step::Pca(Pca { dimension: 4, centre: true });
     const MAXIMA: Step = Step::MaxScale(Scaled::All);
 
     #[test]

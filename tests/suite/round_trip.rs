@@ -205,7 +205,8 @@ fn data() -> impl Strategy<Value = DataConfig> {
         columns.prop_map(|columns| Step::MaxScale(Scaled::Columns(columns))),
         number(1e-9, 1e9).prop_map(|by| Step::Divide(Divide { by })),
         number(1e-9, 1e9).prop_map(|norm| Step::Clip(Clip { norm })),
-        (1_usize..4096).prop_map(|dimension| Step::Pca(Pca { dimension })),
+        (1_usize..4096, any::<bool>())
+            .prop_map(|(dimension, centre)| Step::Pca(Pca { dimension, centre })),
     ];
     let weights = prop::collection::vec(number(0.0, 1e9), 1..5);
     let partition = prop_oneof![

@@ -234,7 +234,11 @@ fn what_cannot_be_made_is_refused() {
 fn an_intercept_among_the_steps_is_projected_with_the_rest() {
     let config = DataConfig {
         test_share: 0.5,
-        preprocess: vec![Step::Pca(Pca { dimension: 3 }), Step::Intercept, Step::UnitSphere],
+        preprocess: vec![
+            Step::Pca(Pca { dimension: 3, centre: true }),
+            Step::Intercept,
+            Step::UnitSphere,
+        ],
         ..drawn(Source::Waveform, Samples::Total(200))
     };
     let prepared = run(&config, 3, false).unwrap();
@@ -254,7 +258,8 @@ fn an_intercept_among_the_steps_is_projected_with_the_rest() {
     assert_eq!(run(&config, 3, true).unwrap_err().to_string(), expected);
     assert_eq!(outline(&config, 3, true, Path::new(".")).unwrap_err().to_string(), expected);
 
-    let wide = DataConfig { preprocess: vec![Step::Pca(Pca { dimension: 22 })], ..config };
+    let wide =
+        DataConfig { preprocess: vec![Step::Pca(Pca { dimension: 22, centre: true })], ..config };
     let expected = "pca: dimension 22, expected at most the 21 features";
     assert_eq!(run(&wide, 3, false).unwrap_err().to_string(), expected);
     assert_eq!(outline(&wide, 3, false, Path::new(".")).unwrap_err().to_string(), expected);
@@ -324,7 +329,11 @@ fn labels_of_drawn_rows_are_known_before_they_are_dealt() {
 fn replicated_rows_are_prepared_like_the_rows_of_a_single_peer() {
     let alone = DataConfig {
         test_share: 0.25,
-        preprocess: vec![Step::Standardise, Step::Pca(Pca { dimension: 3 }), Step::UnitBall],
+        preprocess: vec![
+            Step::Standardise,
+            Step::Pca(Pca { dimension: 3, centre: true }),
+            Step::UnitBall,
+        ],
         partition: Partition::Blocks,
         ..drawn(Source::Waveform, Samples::Total(80))
     };

@@ -18,14 +18,21 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// The first `count` eigenvectors of the covariance C = (1/N) Σ (x − x̄)(x − x̄)ᵀ. The entry of
-    /// largest magnitude (the first of equals) is positive in each.
+    /// The first `count` eigenvectors of the covariance C = (1/N) Σ (x − x̄)(x − x̄)ᵀ, with 0 for x̄ if
+    /// not centred. The entry of largest magnitude (the first of equals) is positive in each.
     ///
     /// # Errors
     /// A column in which the covariance is not finite.
-    pub(super) fn fit(train: ArrayView2<'_, f64>, count: usize) -> Result<Self, usize> {
+    pub(super) fn fit(
+        train: ArrayView2<'_, f64>,
+        count: usize,
+        centre: bool,
+    ) -> Result<Self, usize> {
         let n = train.nrows() as f64;
-        let mean = Array1::from(column_sums(train, |_, value| value)) / n;
+        let mut mean = Array1::from(column_sums(train, |_, value| value)) / n;
+        if !centre {
+            mean.fill(0.0);
+        }
         let covariance = covariance(train, &mean);
         if let Some(column) = covariance.rows().into_iter().position(|row| !row.sum().is_finite()) {
             return Err(column);
@@ -95,12 +102,24 @@ mod tests {
         // Points on the line (1, 1) + t·(3, −4)/5 with variance 2 along it.
         let t = [-2.0, -1.0, 0.0, 1.0, 2.0];
         let mut x = Array2::from_shape_fn((5, 2), |(i, j)| 1.0 + t[i] * [0.6, -0.8][j]);
-        let axes = Axes::fit(x.view(), 1).unwrap();
+        let axes = Axes::fit(x.view(), 1, true).unwrap();
         assert!((&axes.axes - &array![[-0.6, 0.8]]).iter().all(|e| e.abs() < 1e-12), "{axes:?}");
         axes.project(x.view_mut()).unwrap();
         for (score, t) in x.column(0).iter().zip(t) {
             assert!((score + t).abs() < 1e-12);
         }
+    }
+
+    /// Two points that differ in the second coordinate lie far out along the first.
+    #[test]
+    fn without_the_mean_the_axes_are_those_of_the_second_moments() {
+        let mut x = array![[2.0, 1.0], [2.0, -1.0]];
+        let centred = Axes::fit(x.view(), 1, true).unwrap();
+        assert!((&centred.axes - &array![[0.0, 1.0]]).iter().all(|e| e.abs() < 1e-12));
+        let about_zero = Axes::fit(x.view(), 1, false).unwrap();
+        assert!((&about_zero.axes - &array![[1.0, 0.0]]).iter().all(|e| e.abs() < 1e-12));
+        about_zero.project(x.view_mut()).unwrap();
+        assert_eq!(x.column(0).to_vec(), [2.0, 2.0], "nothing is taken off");
     }
 
     #[test]
@@ -128,7 +147,7 @@ mod tests {
             let n = values.len() / d;
             let keep = keep.min(d);
             let x = Array2::from_shape_vec((n, d), values[..n * d].to_vec()).unwrap();
-            let all = Axes::fit(x.view(), d).unwrap();
+            let all = Axes::fit(x.view(), d, true).unwrap();
             let centred = &x - &all.mean;
             let identity = all.axes.dot(&all.axes.t());
             for ((i, j), value) in identity.indexed_iter() {
@@ -142,7 +161,7 @@ mod tests {
                 scores.columns().into_iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
             prop_assert!(variances.windows(2).all(|pair| pair[0] >= pair[1] - 1e-9));
 
-            let some = Axes::fit(x.view(), keep).unwrap();
+            let some = Axes::fit(x.view(), keep, true).unwrap();
             prop_assert_eq!(&some.axes, &all.axes.slice_axis(Axis(0), Slice::from(..keep)));
             let back = centred.dot(&some.axes.t()).dot(&some.axes);
             let lost: f64 = variances[keep..].iter().sum();

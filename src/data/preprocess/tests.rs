@@ -144,12 +144,13 @@ fn principal_components_replace_the_features_of_both_parts() {
     // Variance 4 along the second feature and 1 along the first, about the mean (1, 2).
     let mut train = array![[0.0, 2.0], [2.0, 2.0], [1.0, 0.0], [1.0, 4.0]];
     let mut test = array![[6.0, 5.0]];
-    let names = run(&Step::Pca(Pca { dimension: 1 }), &mut train, Some(&mut test)).unwrap();
+    let names =
+        run(&Step::Pca(Pca { dimension: 1, centre: true }), &mut train, Some(&mut test)).unwrap();
     assert_eq!(names, ["pc1"]);
     assert_eq!(train, array![[0.0], [0.0], [-2.0], [2.0]]);
     assert_eq!(test, array![[3.0]], "centred by the mean of the training part");
 
-    let step = Step::Pca(Pca { dimension: 2 });
+    let step = Step::Pca(Pca { dimension: 2, centre: true });
     assert_eq!(
         step.declaration().unwrap(),
         "pca: mean of each feature and 2 principal axes over the training part"
@@ -172,12 +173,12 @@ fn principal_components_replace_the_features_of_both_parts() {
 #[test]
 fn lists_of_steps_that_contradict_themselves() {
     let steps = [
-        Step::Pca(Pca { dimension: 0 }),
+        Step::Pca(Pca { dimension: 0, centre: true }),
         Step::MaxScale(Scaled::Columns(Vec::new())),
         Step::Intercept,
         Step::UnitSphere,
         Step::Standardise,
-        Step::Pca(Pca { dimension: 3 }),
+        Step::Pca(Pca { dimension: 3, centre: true }),
         Step::Intercept,
         Step::Divide(Divide { by: 0.0 }),
         Step::Clip(Clip { norm: 0.0 }),
@@ -250,7 +251,7 @@ proptest! {
             Step::UnitSphere,
             Step::Clip(Clip { norm: 1.5 }),
             Step::MaxScale(Scaled::All),
-            Step::Pca(Pca { dimension: 1 }),
+            Step::Pca(Pca { dimension: 1, centre: true }),
         ] {
             let mut alone = array![[1.0, 2.0], [4.0, -1.0]];
             let mut beside = alone.clone();
