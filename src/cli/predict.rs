@@ -18,8 +18,9 @@ pub(super) fn predict(arguments: &CheckArguments) -> Result<Code, Failure> {
             format!("{:#}\n", serde_json::json!({ "rate": rate, "prediction": prediction }))
         }
         (Some(prediction), false) => format!(
-            "{}\nobjectives and risks are means over the peers; the first repeat's graph and data\n",
-            theory(&prediction).to_text()
+            "{}\nobjectives and risks are means over the {}; the first repeat's graph and data\n",
+            theory(&prediction).to_text(),
+            if resolved.scenario.protocol.walk().is_some() { "tasks" } else { "peers" },
         ),
         (None, false) => match resolved.rate {
             Some(rate) => {

@@ -96,11 +96,12 @@ impl Assembly {
             ridge,
         );
         let measures = |what| scenario.measure.has(what);
-        let needs_optimum = needs_optimum || measures(What::Optimum) || measures(What::Average);
+        let solves = needs_optimum;
+        let needs_optimum = solves || measures(What::Optimum) || measures(What::Average);
         let (mut optimum, mut clean) = (None, None);
         if let (Some(plan), Some(walk)) = (&plan, walk) {
             scorer = scorer.of_tasks(plan.tasks);
-            if measures(What::Optimum) {
+            if solves || measures(What::Optimum) {
                 optimum = optima(&scorer, &data.train, plan, ridge, walk.radius)?;
             }
         } else if needs_optimum {

@@ -16,8 +16,9 @@ impl RepeatResult {
 
     /// The ledger's answer for every observer: the worst over all users of this repeat.
     ///
-    /// Every message of the protocols here goes to all neighbours alike, so each observer of links
-    /// sees what all other peers together see; who sees only the end sees no more than that.
+    /// A message goes to all neighbours alike, or is a token's, which counts as seen by everybody. So
+    /// each observer of links is given what all other peers together see; who sees only the end sees
+    /// no more than that.
     pub fn observed(&self, delta: Delta) -> Vec<Claim> {
         let accounting = self.accounting(delta);
         let Bound { epsilon: record, route } = accounting.of_record(&self.exposure);

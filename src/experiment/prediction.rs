@@ -1,5 +1,7 @@
 //! What theory says of a scenario, item by item, and what a run made of it.
 
+mod walk;
+
 use serde::Serialize;
 
 use super::assembly::{Assembly, objective_noise};
@@ -65,9 +67,9 @@ pub struct Item {
 pub struct Prediction {
     /// The items, in the order in which they are shown.
     pub items: Vec<Item>,
-    /// The bounds after any number of rounds, in units of the mean over peers.
+    /// ADMM's bounds after any number of rounds, in units of the mean over peers.
     #[serde(skip)]
-    bounds: Bounds,
+    bounds: Option<Bounds>,
 }
 
 /// S₁ and S₂ as functions of t.
@@ -90,7 +92,7 @@ impl Bounds {
     }
 }
 
-/// The prediction for ADMM; none for other protocols. `scenario` has every `auto` resolved, and the
+/// The prediction for ADMM and for walks; none for other protocols. `scenario` has every `auto` resolved, and the
 /// assembly is that of the first repeat, with its optimum.
 ///
 /// # Errors
@@ -99,6 +101,10 @@ pub fn predict(
     scenario: &Scenario,
     assembly: &Assembly,
 ) -> Result<Option<Prediction>, ExperimentError> {
+    if let Some(walk) = scenario.protocol.walk() {
+        let items = walk::items(scenario, walk, assembly, assembly.walk_plan())?;
+        return Ok(Some(Prediction { items, bounds: None }));
+    }
     let ProtocolConfig::Admm(admm) = &scenario.protocol else {
         return Ok(None);
     };
@@ -166,7 +172,7 @@ pub fn predict(
         },
         Err(_) => Bounds { start: f64::NAN, dual: None, noise: 0.0, decay },
     };
-    Ok(Some(Prediction { items: items(&forecast, n as f64, cost), bounds }))
+    Ok(Some(Prediction { items: items(&forecast, n as f64, cost), bounds: Some(bounds) }))
 }
 
 /// Σ_i J_i at the perturbed optimum above its own, by solving both: labels as the peers have them.
@@ -299,13 +305,19 @@ impl Stated {
                 rests_on: entry.condition.to_string(),
                 holds: entry.holds,
             },
-            Err(reason) => Self {
-                value: None,
-                measured: None,
-                rests_on: format!("not stated: {reason}"),
-                holds: false,
-            },
+            Err(reason) => Self::missing(reason),
         }
+    }
+
+    /// A figure that needs no condition.
+    fn known(value: f64, rests_on: String) -> Self {
+        Self { value: Some(value), measured: None, rests_on, holds: true }
+    }
+
+    /// No figure, and why.
+    fn missing(reason: &str) -> Self {
+        let rests_on = format!("not stated: {reason}");
+        Self { value: None, measured: None, rests_on, holds: false }
     }
 }
 
@@ -319,7 +331,13 @@ impl Prediction {
         rounds: Option<u32>,
         metric: impl Fn(Metric) -> Option<f64>,
     ) -> Self {
-        let after = rounds.map(|rounds| self.bounds.after(rounds));
+        let after = rounds.zip(self.bounds).map(|(rounds, bounds)| bounds.after(rounds));
+        // Of tokens: the mean iterate where it was kept, the last one otherwise.
+        let excess = metric(Metric::ExcessRisk).map(|last| {
+            let risks = metric(Metric::AverageRisk).zip(metric(Metric::EmpiricalRisk));
+            risks.map_or(last, |(average, of_last)| last + average - of_last)
+        });
+        let walks = self.bounds.is_none();
         let noisy = self.items.iter().any(|item| item.name == "noisy_rate");
         for item in &mut self.items {
             match (item.name, after) {
@@ -330,6 +348,9 @@ impl Prediction {
             let measured = match item.name {
                 "noisy_rate" => rate.mean,
                 "rate" if !noisy => rate.mean,
+                "bound" if walks => excess,
+                "hops" | "hops_closed_form" => metric(Metric::Hops),
+                "forwards" => metric(Metric::Forwards),
                 "bound" => metric(Metric::AverageObjectiveGap).filter(|_| after.is_some()),
                 "bound_with_consensus" => {
                     metric(Metric::AverageDivergence).filter(|_| after.is_some())

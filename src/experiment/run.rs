@@ -288,7 +288,8 @@ fn affordable(
     scenario: &Scenario,
     assembly: &Assembly,
 ) -> Result<Option<Prediction>, ExperimentError> {
-    if assembly.topology.peers() > PREDICTED_PEERS || !scenario.measure.has(What::Optimum) {
+    let known = scenario.measure.has(What::Optimum) || assembly.plan.is_some();
+    if assembly.topology.peers() > PREDICTED_PEERS || !known {
         return Ok(None);
     }
     predict(scenario, assembly)

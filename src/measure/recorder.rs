@@ -185,10 +185,19 @@ impl<'a> Recorder<'a> {
             return;
         };
         let tests = || partings.iter().map(|peer| peer.local.test);
+        // Tokens that a budget did not end have gone on beyond the last complete row.
+        let exposure = Exposure::worst(&totals.exposures);
+        let privacy = self.compare.privacy;
         for (metric, value) in self.metrics.iter().zip(&mut last.values) {
             match metric {
                 Metric::Messages => *value = totals.messages as f64,
                 Metric::Bytes => *value = totals.bytes as f64,
+                Metric::Epsilon => {
+                    *value = value.max(privacy.of_record_among_peers(&exposure).0);
+                }
+                Metric::EpsilonLabels => {
+                    *value = value.max(privacy.of_label_among_peers(&exposure).0);
+                }
                 Metric::LocalTestAccuracy => *value = mean(tests()),
                 Metric::LocalTestAccuracyWorst => *value = -greatest(tests().map(|test| -test)),
                 _ => {}

@@ -59,10 +59,10 @@ pub(super) fn run<P: Peer, R: Probe>(
             let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
             let (bounds, stop, abandoned) = (&bounds, &stop, &abandoned);
             handles.push(scope.spawn(move || {
+                let asked_to_stop =
+                    || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
                 let shard = Shard::new(worker, bounds, own, topology, links, gathering);
-                work(shard, &exchange, || {
-                    [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed))
-                })
+                work(shard, &exchange, asked_to_stop)
             }));
         }
         drop(rows);
@@ -167,7 +167,7 @@ fn work<P: Peer, R: Probe>(
     loop {
         let ran = catch_unwind(AssertUnwindSafe(|| match window {
             None => shard.start(),
-            Some(window) => shard.run_window(window),
+            Some(window) => shard.run_window(window, &asked_to_stop),
         }));
         let failure = match ran {
             Ok(()) => shard.failure(),
@@ -176,6 +176,10 @@ fn work<P: Peer, R: Probe>(
         if let Some(failure) = failure {
             exchange.hang_up();
             return Err(failure);
+        }
+        if shard.broken_off() {
+            exchange.hang_up();
+            return Ok(End::Told);
         }
         let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
         match exchange.swap(&mut shard, own) {

@@ -103,6 +103,8 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     starts: Vec<u32>,
     running: PeerId,
     failure: Option<(PeerId, String)>,
+    /// Whether it stopped in the middle of a window.
+    broken_off: bool,
 }
 
 impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
@@ -144,6 +146,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             starts: Vec::new(),
             running: PeerId::new(first),
             failure: None,
+            broken_off: false,
             peers,
         }
     }
@@ -158,6 +161,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.failure.take()
     }
 
+    /// Whether it was asked to stop in the middle of a window, and did.
+    pub(super) fn broken_off(&self) -> bool {
+        self.broken_off
+    }
+
     /// Starts every peer.
     pub(super) fn start(&mut self) {
         for i in self.first..self.first + self.peers.len() {
@@ -165,8 +173,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         }
     }
 
-    /// Runs every event of a window, peer after peer, each peer's in their order.
-    pub(super) fn run_window(&mut self, window: u64) {
+    /// Runs every event of a window, peer after peer, each peer's in their order. Peers that make work
+    /// for themselves could go on in it for long: between two pieces of it they may be broken off.
+    pub(super) fn run_window(&mut self, window: u64, asked_to_stop: &impl Fn() -> bool) {
         let mut events = self.mail.queue.take(window);
         self.mail.window = Some(window);
         self.sort(&events);
@@ -184,6 +193,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             let next = order.get(k + 1).map(|&place| events[place as usize].receiver);
             if next != Some(receiver) {
                 while let Some(event) = self.mail.own_before(None) {
+                    if asked_to_stop() {
+                        self.broken_off = true;
+                        return;
+                    }
                     self.happen(event);
                 }
             }

@@ -121,8 +121,11 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         page = page.section("Tasks", vec![Block::Table(tasks(&summary.tasks).caption(caption))]);
     }
     if let Some(prediction) = &summary.theory {
-        let caption = "What theory says, by the first repeat's graph and data, beside what the run \
-                       showed, in the mean over repeats. Objectives and risks are means over peers.";
+        let caption = format!(
+            "What theory says, by the first repeat's graph and data, beside what the run showed, in \
+             the mean over repeats. Objectives and risks are means over {}.",
+            if tokens { "tasks" } else { "peers" }
+        );
         page = page.section("Theory", vec![Block::Table(theory(prediction).caption(caption))]);
     }
     if result.topology.peers() > PREDICTED_PEERS {

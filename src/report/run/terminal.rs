@@ -68,6 +68,7 @@ pub(super) fn figures(summary: &Summary) -> Table {
     let mut table =
         Table::new([Column::text("figure"), Column::number("value"), Column::text("what it is")]);
     let stop = match summary.stop_reason {
+        "rounds" if !summary.tasks.is_empty() => "updates of each token: all that there were to be",
         "rounds" => "rounds run: all that were asked for",
         "tolerance" => "rounds run, until the stopping rule was met",
         "diverged" => "rounds run, until a model diverged",

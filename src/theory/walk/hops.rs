@@ -193,8 +193,9 @@ fn holders(batches: &[u32]) -> impl Iterator<Item = u32> + '_ {
 /// - a single peer, or no more than one update: 0;
 /// - a walk that goes round: without backtracking on a ring, and any walk along the link of two
 ///   peers, whatever they have;
-/// - uniform picks on a complete graph, where all peers that have batches have equally many and all
-///   of them are used.
+/// - uniform picks where all peers that have batches have equally many and all of them are used: picks
+///   of another peer, of which all pairs are equally likely, times the mean length of the way between
+///   two of them.
 ///
 /// # Panics
 /// If there is not one number of batches for every peer.
@@ -211,17 +212,30 @@ pub fn closed_form_hops(
         return Some(0.0);
     }
     if walk == Walk::Uniform {
-        let complete = topology.ids().all(|peer| topology.degree(peer) == n - 1);
         let mut counts = holders(batches).map(|peer| batches[peer as usize]);
         let first = counts.next()?;
         let equal = counts.all(|count| count == first);
         let peers = holders(batches).count();
-        return (complete && equal && updates == all).then(|| uniform_hops(peers, first));
+        if !equal || updates != all {
+            return None;
+        }
+        return Some(uniform_hops(peers, first) * mean_distance(topology, batches)?);
     }
     let circle = circle(topology, walk)?;
     let there: Vec<u32> = circle.iter().map(|peer| batches[peer.index()]).collect();
     let back: Vec<u32> = there.iter().rev().copied().collect();
     Some(0.5 * (round_hops(&there, updates) + round_hops(&back, updates)))
+}
+
+/// The mean length of the shortest way between two different peers that have batches; 0 where there is
+/// one alone, and none where the graph is too large for routes.
+fn mean_distance(topology: &Topology, batches: &[u32]) -> Option<f64> {
+    let routes = Routes::of(topology).ok()?;
+    let holders: Vec<PeerId> = holders(batches).map(PeerId).collect();
+    let pairs = holders.iter().flat_map(|&a| holders.iter().map(move |&b| (a, b)));
+    let sum: u64 = pairs.map(|(a, b)| u64::from(routes.distance(a, b))).sum();
+    let count = (holders.len() * (holders.len() - 1)).max(1);
+    Some(sum as f64 / count as f64)
 }
 
 /// The peers in the order in which the walk goes round, if it does.

@@ -148,6 +148,8 @@ fn closed_forms_agree_with_simulated_walks() {
         (complete(5).unwrap(), Walk::Uniform, vec![2, 0, 2, 2, 0], 6),
         (complete(9).unwrap(), Walk::Uniform, vec![30; 9], 270),
         (complete(49).unwrap(), Walk::Uniform, vec![24; 49], 1_176),
+        (ring(7).unwrap(), Walk::Uniform, vec![5; 7], 35),
+        (path(5).unwrap(), Walk::Uniform, vec![3, 0, 3, 0, 3], 9),
     ] {
         let exact = closed_form_hops(&graph, walk, &batches, updates).unwrap();
         let found = hops(&graph, walk, &batches, updates);
