@@ -65,9 +65,11 @@ impl DataConfig {
         Streams::new(seed, if self.fixed { 0 } else { repeat })
     }
 
-    /// Whether the numbers of samples at each peer may differ from repeat to repeat.
-    pub fn sizes_vary(&self) -> bool {
-        !self.fixed && self.partition.draws_sizes()
+    /// Whether how many samples each peer has, or how often a sample was dealt, may differ from repeat
+    /// to repeat.
+    pub fn deal_varies(&self) -> bool {
+        let repeats = matches!(self.partition, Partition::WithRepetition(_));
+        !self.fixed && (repeats || self.partition.draws_sizes())
     }
 
     /// What preparing the data takes from private rows outside of any mechanism, in words.

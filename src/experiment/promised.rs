@@ -19,8 +19,7 @@ use crate::topology::Topology;
 /// Graphs or data that cannot be had.
 pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
-    let repeats = !scenario.data.fixed && scenario.data.partition.repeats_rows();
-    let varies = scenario.topology.resamples() || scenario.data.sizes_vary() || repeats;
+    let varies = scenario.topology.resamples() || scenario.data.deal_varies();
     let of = |repeat| {
         let assembly = Assembly::new(scenario, asked.base(), asked.topology(), repeat, false)?;
         let seen = &assembly.seen;
@@ -63,8 +62,10 @@ pub(super) fn promised(
         return promise(asked, resolved);
     };
     let resamples = scenario.topology.resamples();
+    let repetition = |repeat: &RepeatResult| repeat.tokens.as_ref().map(|t| t.repetition);
     let differs = |repeat: &&RepeatResult| {
-        resamples || repeat.samples != first.samples || repeat.multiplicity > 1
+        let dealt = repeat.samples != first.samples || repetition(repeat) != repetition(first);
+        resamples || dealt
     };
     let others = others.iter().filter(differs);
     others

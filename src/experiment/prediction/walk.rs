@@ -68,7 +68,7 @@ fn bounds(
     let slope = scenario.model.loss.greatest_slope(1.0);
     let (Some(slope), true) = (slope, scenario.reach().is_finite()) else {
         let reason = "nothing bounds the gradient of a sample";
-        let what = "objective of the mean iterate above its optimum";
+        let what = "risk of the mean iterate above the optimum";
         return Ok(vec![item("bound", what, Reading::AtMost, Stated::missing(reason))]);
     };
     let lipschitz = slope * scenario.reach();
@@ -79,7 +79,7 @@ fn bounds(
         .map(|best| best.w.chunks_exact(d.max(1)).map(norm).fold(0.0, f64::max));
     let Some(radius) = walk.radius.or(optimum) else {
         let reason = "nothing bounds the models: expected `radius`, or regularisation";
-        let what = "objective of the mean iterate above its optimum";
+        let what = "risk of the mean iterate above the optimum";
         return Ok(vec![item("bound", what, Reading::AtMost, Stated::missing(reason))]);
     };
     let cuts = train.ids().map(|peer| Cut::new(train.rows(peer), walk.batch));
@@ -128,27 +128,27 @@ fn bounds(
         StepSize::InverseSqrt(_) => Entry { holds: false, ..entry },
         _ => entry,
     };
-    let mut items = Vec::new();
-    let mut add = |name, what: &str, reading, of: &dyn Fn(&WalkBound) -> f64| {
-        let mut stated = Stated::of(&entry, |bound| Some(of(bound)));
-        if let Ok(bound) = &entry.value
-            && !bound.fails.is_empty()
-        {
-            stated.rests_on = format!("{}; but {}", stated.rests_on, bound.fails.join(", and "));
+    let mut whole = Stated::of(&entry, |bound| Some(bound.total));
+    let fails = entry.value.iter().flat_map(|bound| bound.fails.iter().copied());
+    let falling = matches!(walk.step, StepSize::InverseSqrt(_)).then_some("the steps fall");
+    let doubts: Vec<&str> = fails.chain(falling).collect();
+    if !doubts.is_empty() {
+        whole.rests_on = format!("{}; but {}", whole.rests_on, doubts.join(", and "));
+    }
+    let what = format!("{name}, risk of the mean iterate above the optimum");
+    let mut items = vec![item("bound", &what, Reading::AtMost, whole)];
+    let parts: [(_, _, fn(&WalkBound) -> f64); 4] = [
+        ("bound_start", "of which for the start", |bound| bound.start),
+        ("bound_gradient", "for the size of gradients", |bound| bound.gradient),
+        ("bound_privacy", "for the noise", |bound| bound.privacy),
+        ("bound_sampling", "for drawing without replacement", |bound| bound.without_replacement),
+    ];
+    for (name, what, of) in parts {
+        if let Ok(bound) = &entry.value {
+            let stated = Stated::known(of(bound), "the same".to_string());
+            items.push(item(name, what, Reading::Given, stated));
         }
-        if matches!(walk.step, StepSize::InverseSqrt(_)) {
-            stated.rests_on += "; but the steps fall";
-        }
-        items.push(item(name, what, reading, stated));
-    };
-    let what = format!("{name}, objective of the mean iterate above its optimum");
-    add("bound", &what, Reading::AtMost, &|bound| bound.total);
-    add("bound_start", "of which for the start", Reading::Given, &|bound| bound.start);
-    add("bound_gradient", "for the size of gradients", Reading::Given, &|bound| bound.gradient);
-    add("bound_privacy", "for the noise", Reading::Given, &|bound| bound.privacy);
-    add("bound_sampling", "for drawing without replacement", Reading::Given, &|bound| {
-        bound.without_replacement
-    });
+    }
     if walk.step != StepSize::StronglyConvex && walk.decision.is_none() {
         let stated = Stated::of(&run.best_step(), |step| Some(*step));
         items.push(item("best_step", "η with the least bound", Reading::Given, stated));

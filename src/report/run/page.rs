@@ -45,7 +45,9 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         summary.fingerprint,
     ));
 
-    let mut cards = vec![KeyFigure::new("rounds", cell(&summary.rounds))];
+    let tokens = result.scenario.protocol.walk().is_some();
+    let rounds = if tokens { "updates of each token" } else { "rounds" };
+    let mut cards = vec![KeyFigure::new(rounds, cell(&summary.rounds))];
     for metric in [
         Metric::OptimumDistance,
         Metric::ConsensusGap,
@@ -70,7 +72,6 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     results.push(Block::Table(figures(summary).caption("Figures at the end of the run.")));
     page = page.section("Result", results);
 
-    let tokens = result.scenario.protocol.walk().is_some();
     let curves: Vec<Block> = [
         (
             "Agreement and optimum",
