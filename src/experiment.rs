@@ -12,7 +12,7 @@ mod run;
 mod statement;
 mod walk;
 
-pub use assembly::Assembly;
+pub use assembly::{Assembly, Solve};
 pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
 pub use fingerprint::fingerprint;
 pub use outline::Outline;

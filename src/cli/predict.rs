@@ -2,7 +2,7 @@
 
 use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
-use crate::experiment::{Assembly, predict as forecast, resolve};
+use crate::experiment::{Assembly, Solve, predict as forecast, resolve};
 use crate::report::figure;
 use crate::report::theory::theory;
 use crate::scenario::Checked;
@@ -10,7 +10,8 @@ use crate::scenario::Checked;
 pub(super) fn predict(arguments: &CheckArguments) -> Result<Code, Failure> {
     let checked = Checked::load(&arguments.scenario, &arguments.overrides)?;
     let resolved = resolve(&checked)?;
-    let first = Assembly::new(&resolved.scenario, checked.base(), checked.topology(), 0, true)?;
+    let first =
+        Assembly::new(&resolved.scenario, checked.base(), checked.topology(), 0, Solve::Always)?;
     let prediction = forecast(&resolved.scenario, &first)?;
     print(&match (prediction, arguments.json) {
         (prediction, true) => {

@@ -17,6 +17,17 @@ use crate::scenario::Scenario;
 use crate::topology::Topology;
 use crate::units::{Epsilon, PeerId, Round};
 
+/// Whether the optimum of the pooled problem is solved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Solve {
+    /// In any case.
+    Always,
+    /// Where something that is measured is compared with it.
+    IfMeasured,
+    /// In no case: nothing will be measured.
+    Never,
+}
+
 /// All that a repeat starts from.
 pub struct Assembly {
     /// Its streams.
@@ -56,7 +67,7 @@ impl Assembly {
         base: &Path,
         first: &Topology,
         repeat: u32,
-        needs_optimum: bool,
+        solve: Solve,
     ) -> Result<Self, ExperimentError> {
         let streams = Streams::new(scenario.seed, repeat);
         let topology = if repeat > 0 && scenario.topology.resamples() {
@@ -96,15 +107,18 @@ impl Assembly {
             ridge,
         );
         let measures = |what| scenario.measure.has(what);
-        let solves = needs_optimum;
-        let needs_optimum = solves || measures(What::Optimum) || measures(What::Average);
+        let solves = |measured: bool| match solve {
+            Solve::Always => true,
+            Solve::IfMeasured => measured,
+            Solve::Never => false,
+        };
         let (mut optimum, mut clean) = (None, None);
         if let (Some(plan), Some(walk)) = (&plan, walk) {
             scorer = scorer.of_tasks(plan.tasks);
-            if solves || measures(What::Optimum) {
+            if solves(measures(What::Optimum)) {
                 optimum = optima(&scorer, &data.train, plan, ridge, walk.radius)?;
             }
-        } else if needs_optimum {
+        } else if solves(measures(What::Optimum) || measures(What::Average)) {
             let a = scenario.model.regularisation;
             let mut linear = vec![0.0; data.train.dimension()];
             if is_perturbed && measures(What::Optimum) {

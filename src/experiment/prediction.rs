@@ -332,11 +332,11 @@ impl Prediction {
         metric: impl Fn(Metric) -> Option<f64>,
     ) -> Self {
         let after = rounds.zip(self.bounds).map(|(rounds, bounds)| bounds.after(rounds));
-        // Of tokens: the mean iterate where it was kept, the last one otherwise.
-        let excess = metric(Metric::ExcessRisk).map(|last| {
-            let risks = metric(Metric::AverageRisk).zip(metric(Metric::EmpiricalRisk));
-            risks.map_or(last, |(average, of_last)| last + average - of_last)
-        });
+        // Of tokens, where their mean iterates were kept.
+        let of_mean = metric(Metric::AverageRisk).zip(metric(Metric::EmpiricalRisk));
+        let excess = of_mean
+            .zip(metric(Metric::ExcessRisk))
+            .map(|((average, of_last), last)| last + average - of_last);
         let walks = self.bounds.is_none();
         let noisy = self.items.iter().any(|item| item.name == "noisy_rate");
         for item in &mut self.items {

@@ -1,7 +1,7 @@
 //! What a scenario promises over all its repeats: where graphs or numbers of samples are drawn for
 //! each, the worst of them.
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, Solve};
 use super::observed::worst;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
@@ -21,7 +21,8 @@ pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, Experi
     let scenario = &resolved.scenario;
     let varies = scenario.topology.resamples() || scenario.data.deal_varies();
     let of = |repeat| {
-        let assembly = Assembly::new(scenario, asked.base(), asked.topology(), repeat, false)?;
+        let assembly =
+            Assembly::new(scenario, asked.base(), asked.topology(), repeat, Solve::Never)?;
         let seen = &assembly.seen;
         let samples: Vec<u32> = seen.ids().map(|peer| seen.rows(peer) as u32).collect();
         let plan = assembly.plan.as_ref();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-use super::assembly::{Assembly, objective_noise};
+use super::assembly::{Assembly, Solve, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
@@ -124,8 +124,8 @@ pub struct RunResult {
     pub scenario: Scenario,
     /// What theory expected, where the penalty or the step was left to it.
     pub rate: Option<theory::Rate>,
-    /// What theory says of ADMM on the first repeat's graph and data, where its optimum is known and
-    /// there are at most 1,000 peers.
+    /// What theory says of ADMM, where its optimum is known, or of a walk, on the first repeat's graph
+    /// and data; for at most 1,000 peers.
     pub prediction: Option<Prediction>,
     /// The graph of the first repeat.
     pub topology: Topology,
@@ -163,7 +163,8 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
     if scenario.protocol.automatic().is_none() {
         return Ok(Resolved { scenario, rate: None });
     }
-    let first = Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, true)?;
+    let first =
+        Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, Solve::Always)?;
     let ridge = scenario.model.regularisation / first.topology.peers() as f64;
     let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
     let curvature = theory::Curvature::at(&first.scorer.objectives_as_solved(), ridge, optimum);
@@ -241,7 +242,8 @@ pub fn execute(
             repeats.push(kept);
             continue;
         }
-        let assembly = Assembly::new(scenario, checked.base(), checked.topology(), repeat, false)?;
+        let assembly =
+            Assembly::new(scenario, checked.base(), checked.topology(), repeat, Solve::IfMeasured)?;
         if repeat == 0 {
             fresh = true;
             theory = affordable(scenario, &assembly)?;
@@ -262,7 +264,8 @@ pub fn execute(
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
         // The first repeat was kept: the shape of the figures, and theory, come from its data.
-        let assembly = Assembly::new(scenario, checked.base(), checked.topology(), 0, false)?;
+        let assembly =
+            Assembly::new(scenario, checked.base(), checked.topology(), 0, Solve::IfMeasured)?;
         theory = affordable(scenario, &assembly)?;
         metrics = assembly.metrics;
     }
@@ -476,9 +479,16 @@ fn run_repeat(
         rows: journeys,
         work: partings.iter().map(PeerWork::of).collect(),
     });
-    if tokens.is_some() && ended {
+    let mut exposure = Exposure::worst(&exposures);
+    if tokens.is_some() {
+        // Of a repeat that was cut short only the rows are known, which are of tokens: together they
+        // tell no more than this.
+        exposure = Exposure::total(&exposures);
         locals = partings.iter().map(|peer| peer.local).collect();
         exposures = totals.exposures;
+        if ended {
+            exposure = Exposure::worst(&exposures);
+        }
     }
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
@@ -489,7 +499,7 @@ fn run_repeat(
     Ok(RepeatResult {
         repeat,
         stop_reason,
-        exposure: Exposure::worst(&exposures),
+        exposure,
         epsilons: of_each(&exposures, |peer| assembly.accounting.of_record_among_peers(peer)),
         labels: assembly.responses.as_ref().and_then(Responses::summary),
         multiplicity: assembly.data.multiplicity,

@@ -63,9 +63,7 @@ impl WalkPlan {
 
     /// Every how many updates a token is measured: as asked, or some fifty times in all.
     pub fn every(&self, scenario: &Scenario) -> u32 {
-        let budget = scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some());
-        let usual = if budget { 1 } else { self.updates.0.div_ceil(50) };
-        scenario.measure.every.unwrap_or(usual).max(1)
+        scenario.measure.every.unwrap_or(self.updates.0.div_ceil(50)).max(1)
     }
 }
 

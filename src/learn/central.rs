@@ -156,7 +156,8 @@ pub fn ball_optimum(
     }
     // ln|w| − ln R between two values of ln μ of different sign, by false position (Illinois).
     let (mut high, mut low) = (most.ln(), most.ln());
-    let (mut at_high, mut at_low) = (solve(most)?, solve(most)?);
+    let mut at_low = solve(most)?;
+    let mut at_high = at_low.clone();
     for _ in 0..HALVINGS {
         if at_low.1 > 0.0 {
             break;

@@ -12,7 +12,7 @@ pub struct ModelConfig {
     /// The loss of one sample: `logistic` for classes, `squared` for real targets.
     pub loss: Loss,
     /// a > 0: the peers minimise Σ_i (mean loss of peer i) + (a/2)|w|², and each carries λ = a/n of it.
-    /// 0 is allowed for `walk-sgd` alone, which does not solve for an optimum.
+    /// 0 is allowed for `walk-sgd` alone, whose steps need no optimum to exist.
     pub regularisation: f64,
     /// Whether a constant feature 1 is appended, regularised like the others; default false.
     #[serde(default)]

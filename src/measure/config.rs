@@ -115,11 +115,6 @@ impl MeasureConfig {
                 let message = "expected `consensus_gap`, `dual_residual` or `epsilon`";
                 problems.push(("stop".to_string(), message.to_string()));
             }
-            if stop.epsilon.is_some() && self.every.is_some_and(|every| every != 1) {
-                let message = "expected 1: a run that a budget ends is measured in every round, so \
-                               that its last one is";
-                problems.push(("every".to_string(), message.to_string()));
-            }
             if stop.has_tolerance() && !self.has(What::Consensus) {
                 problems.push((
                     "what".to_string(),

@@ -154,7 +154,8 @@ pub struct Row<L> {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What each peer's releases so far tell about one of its records.
+    /// What each peer's releases so far tell about one of its records; of tokens, what each token's
+    /// tell about any.
     pub exposures: Vec<Exposure>,
     /// Length of one peer's state.
     pub dimension: usize,

@@ -9,6 +9,7 @@ use super::problem::{Problem, Problems};
 use crate::data::Task;
 use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
+use crate::policy::PolicyConfig;
 use crate::protocol::ProtocolConfig;
 use crate::protocol::walk_sgd::{StepSize, WalkSgdConfig};
 use crate::random::Streams;
@@ -151,6 +152,11 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
         add("privacy.labels", "targets are no classes to be randomised: expected `loss: logistic`");
     }
     if scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some()) {
+        if scenario.protocol.walk().is_none() && scenario.measure.every.is_some_and(|n| n != 1) {
+            let message = "expected 1: a run that a budget ends is measured in every round, so that \
+                           its last one is";
+            add("measure.every", message);
+        }
         if !scenario.protocol.adds_noise() {
             let message = "models are sent in the clear, which no budget bears: expected \
                            `protocol.admm.primal_noise` or `protocol.walk-sgd.noise`";
@@ -175,6 +181,15 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
 
 /// What a walk needs of the other sections.
 fn of_walk(scenario: &Scenario, walk: &WalkSgdConfig, add: &mut dyn FnMut(&str, &str)) {
+    let task = scenario.data.source.task();
+    if task == Task::MultiClass && !scenario.model.loss.is_classification() {
+        add("model.loss", "classes are told by `logistic` alone: expected it");
+    }
+    if walk.updates.is_some() && walk.decision == Some(PolicyConfig::FinalGlobal) {
+        let message = "`final-global` waits for a peer's last visit, which need not come before \
+                       the last update: expected no `updates`";
+        add("protocol.walk-sgd.updates", message);
+    }
     let lambda = scenario.model.regularisation;
     if walk.step == StepSize::StronglyConvex && lambda == 0.0 {
         let message = "a problem without regularisation is not strongly convex: expected \

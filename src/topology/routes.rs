@@ -62,7 +62,7 @@ impl Routes {
                 // Neighbours are in ascending order: the first that is nearer has the lowest id.
                 let nearer = |&&peer: &&PeerId| distances[peer.index()] < distance;
                 let next = topology.neighbours(from).iter().find(nearer).unwrap_or(&from);
-                // Fewer than 2¹² peers: ids and distances fit.
+                // At most 4,096 peers: ids and distances fit.
                 table.push((next.0 as u16, distance as u16));
             }
         }

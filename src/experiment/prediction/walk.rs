@@ -9,7 +9,7 @@ use crate::protocol::walk_sgd::{Cut, StepSize, WalkSgdConfig};
 use crate::random::Purpose;
 use crate::scenario::Scenario;
 use crate::theory::{
-    DECISIONS_ORDER, Entry, WalkBound, WalkNoise, WalkRun, closed_form_hops, expected_hops,
+    DECISIONS_ORDER, WalkBound, WalkNoise, WalkRun, closed_form_hops, expected_hops,
 };
 
 /// Updates that are simulated to foresee the hops, over all simulated walks.
@@ -124,15 +124,13 @@ fn bounds(
         (None, StepSize::StronglyConvex) => ("Theorem 4", run.strongly_convex(lambda)),
         (None, _) => ("Theorem 3", run.convex(step)),
     };
-    let entry = match walk.step {
-        StepSize::InverseSqrt(_) => Entry { holds: false, ..entry },
-        _ => entry,
-    };
     let mut whole = Stated::of(&entry, |bound| Some(bound.total));
     let fails = entry.value.iter().flat_map(|bound| bound.fails.iter().copied());
     let falling = matches!(walk.step, StepSize::InverseSqrt(_)).then_some("the steps fall");
-    let doubts: Vec<&str> = fails.chain(falling).collect();
+    let free = walk.radius.is_none().then_some("no `radius` keeps the models in their ball");
+    let doubts: Vec<&str> = fails.chain(falling).chain(free).collect();
     if !doubts.is_empty() {
+        whole.holds = false;
         whole.rests_on = format!("{}; but {}", whole.rests_on, doubts.join(", and "));
     }
     let what = format!("{name}, risk of the mean iterate above the optimum");

@@ -34,7 +34,7 @@ pub struct Summary {
     pub rounds: Estimate,
     /// Each metric at the end.
     pub metrics: Vec<(Metric, Estimate)>,
-    /// Theory beside measurement, for ADMM.
+    /// Theory beside measurement, for ADMM and for walks.
     pub theory: Option<Prediction>,
     /// The linear rate that theory expected.
     pub predicted_rate: Option<f64>,

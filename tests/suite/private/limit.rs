@@ -1,6 +1,6 @@
 //! Where the peers end up: at the optimum of the perturbed problem, as a second solver finds it.
 
-use hushmesh::experiment::Assembly;
+use hushmesh::experiment::{Assembly, Solve};
 use hushmesh::measure::Metric;
 use hushmesh::privacy::{ObjectiveNoise, Radius};
 use hushmesh::random::{Draws, Purpose};
@@ -28,7 +28,7 @@ const RING: &str = "{ring: {peers: 5}}";
 
 fn assembly(checked: &Checked) -> Assembly {
     let (scenario, base) = (checked.scenario(), checked.base());
-    Assembly::new(scenario, base, checked.topology(), 0, true).unwrap()
+    Assembly::new(scenario, base, checked.topology(), 0, Solve::Always).unwrap()
 }
 
 /// Gradient descent on Σ_i (1/m_i) Σ_j ℓ~(y'_ij, wᵀx_ij) + (a/2)|w|² + Σ_i η_iᵀw/n, written out:

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hushmesh::experiment::Assembly;
+use hushmesh::experiment::{Assembly, Solve};
 use hushmesh::measure::Metric;
 use hushmesh::protocol::{Automatic, ProtocolConfig};
 use hushmesh::theory::{
@@ -43,7 +43,8 @@ fn the_mean_over_seeds_stays_below_the_bound() {
         let energies: Vec<f64> = (0..40)
             .map(|repeat| {
                 let (scenario, base) = (&result.scenario, assembled.base());
-                let of = Assembly::new(scenario, base, assembled.topology(), repeat, true).unwrap();
+                let of = Assembly::new(scenario, base, assembled.topology(), repeat, Solve::Always)
+                    .unwrap();
                 let optimum = &of.optimum.as_ref().expect("an optimum").w;
                 let eta: Vec<Vec<f64>> = of
                     .scorer
@@ -116,7 +117,8 @@ fn every_shipped_graph_is_about_as_fast_as_predicted_and_most_are_within_a_hundr
             let ProtocolConfig::Admm(admm) = &result.scenario.protocol else { unreachable!() };
             let Automatic::Value(beta) = admm.penalty else { unreachable!() };
             let (scenario, base) = (&result.scenario, checked.base());
-            let first = Assembly::new(scenario, base, checked.topology(), 0, true).unwrap();
+            let first =
+                Assembly::new(scenario, base, checked.topology(), 0, Solve::Always).unwrap();
             let optimum = &first.optimum.as_ref().expect("an optimum").w;
             let curvature = Curvature::at(&first.scorer.objectives_as_solved(), 0.1, optimum);
             let predicted = local_rate(checked.topology(), &curvature, beta);
