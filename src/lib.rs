@@ -22,8 +22,8 @@
 //! | [`privacy`] | [`Released`](privacy::Released), the only thing that can be sent, and the books |
 //! | [`network`] | [`Peer`](network::Peer), [`Context`](network::Context), links, and the engines |
 //! | [`policy`] | whether a visited peer trains its own model or the global one |
-//! | [`protocol`] | the algorithms, one file each |
-//! | [`theory`] | rates predicted before a run, and the parameter that makes them best |
+//! | [`protocol`] | the algorithms, one file each: ADMM, gradient methods, random walks |
+//! | [`theory`] | rates, bounds and hops predicted before a run, and the parameter that makes them best |
 //! | [`measure`] | from peers' states to rows of figures, and intervals over repeats |
 //! | [`scenario`] | scenario files: read, overridden, checked, every complaint at its line |
 //! | [`experiment`] | a run from its checked scenario to its results, repeated and resumable |
