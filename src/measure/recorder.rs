@@ -178,17 +178,23 @@ impl<'a> Recorder<'a> {
         self.last = Some(row);
     }
 
-    /// Completes the last row of a run with tokens: with all transmissions, and with the figures of
-    /// the models that peers kept for themselves.
+    /// Completes the last row of a run with tokens: with all transmissions and all that was booked, and
+    /// with the figures of the models that peers kept for themselves.
     pub fn conclude(&mut self, totals: &Totals, partings: &[Parting<LocalFigures>]) {
         let Some(last) = self.rows.last_mut() else {
             return;
         };
         let tests = || partings.iter().map(|peer| peer.local.test);
+        // Where a budget is spent, some tokens are further than the last row, which has all of them.
+        let (booked, privacy) = (Exposure::worst(&totals.exposures), self.compare.privacy);
         for (metric, value) in self.metrics.iter().zip(&mut last.values) {
             match metric {
                 Metric::Messages => *value = totals.messages as f64,
                 Metric::Bytes => *value = totals.bytes as f64,
+                Metric::Epsilon => *value = value.max(privacy.of_record_among_peers(&booked).0),
+                Metric::EpsilonLabels => {
+                    *value = value.max(privacy.of_label_among_peers(&booked).0);
+                }
                 Metric::LocalTestAccuracy => *value = mean(tests()),
                 Metric::LocalTestAccuracyWorst => *value = -greatest(tests().map(|test| -test)),
                 _ => {}
