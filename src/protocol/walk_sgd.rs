@@ -50,7 +50,7 @@ use crate::learn::{Batch, Loss, Tasks, axpy, norm};
 use crate::network::{Context, Peer, Snapshot, Work};
 use crate::policy::{Action, Needs, Policy, Visit};
 use crate::privacy::{
-    Batches, Budget, Charge, Mechanism, Part, Pieces, Records, Relation, Released, Sensitivity,
+    Batches, Budget, Mechanism, Pieces, Records, Relation, Released, Sensitivity, Spent,
     in_the_clear, noisy, public,
 };
 use crate::random::{Draws, Family};
@@ -94,7 +94,7 @@ pub struct WalkParameters {
     pub reach: f64,
     /// What no mechanism has protected before the peers got it.
     pub unprotected: Pieces,
-    /// What a peer may spend on any one record.
+    /// What a peer may spend on any one record, each task an equal part of its Σμ².
     pub budget: Option<Budget>,
     /// Whether tokens carry the mean of their iterates.
     pub averages: bool,
@@ -351,7 +351,7 @@ impl WalkPeer {
                 let batches = Batches { first, count: unreleased, of };
                 let release = parameters.release(pass.task, t, widest, batches);
                 if let (Some(release), Some(budget)) = (&release, &parameters.budget)
-                    && !release.is_borne_by(budget, context)
+                    && !share.bears(release.cost(), (number, unreleased, of), tasks.count(), budget)
                 {
                     self.retired = true;
                     return None;
@@ -469,21 +469,6 @@ impl Release<'_> {
         Mechanism::Gaussian { deviation: self.deviation }
     }
 
-    /// As the books will have it.
-    fn part(&self) -> Part {
-        Part::Noisy {
-            mechanism: self.mechanism(),
-            sensitivity: self.sensitivity,
-            records: Records::Batches(self.batches),
-            relation: Relation::ReplaceOne,
-        }
-    }
-
-    /// Whether a budget bears it, with what the account has booked already.
-    fn is_borne_by(&self, budget: &Budget, context: &Context<'_, Token>) -> bool {
-        budget.allows(&context.account().after(&Charge::One(self.part())).record)
-    }
-
     /// μ² of the batch that was used most, for a label and for a record.
     fn cost(&self) -> [f64; 2] {
         let uses = f64::from(self.batches.count.div_ceil(self.batches.of));
@@ -520,6 +505,21 @@ impl Share {
     fn exposed(&self) -> [f64; 2] {
         let [over, current] = self.exposed;
         [over[0] + current[0], over[1] + current[1]]
+    }
+
+    /// Whether a budget bears such a release too: this task's part of it, since which token comes first
+    /// to a peer must not decide which one may still release.
+    fn bears(
+        &self,
+        cost: [f64; 2],
+        (last, count, of): (u32, u32, u32),
+        tasks: u32,
+        budget: &Budget,
+    ) -> bool {
+        let mut after = Self { own: None, ..*self };
+        after.expose(cost, last, count, of);
+        let [_, record] = after.exposed();
+        budget.allows(&Spent::gaussian((f64::from(tasks) * record).sqrt()))
     }
 }
 
