@@ -44,6 +44,11 @@ impl WalkPlan {
         if updates > MOST_ROUNDS {
             return Err(ExperimentError::Updates { updates, most: MOST_ROUNDS });
         }
+        // However few of them are to be made, batches are counted over all passes.
+        let most = u64::from(u32::MAX);
+        if all > most {
+            return Err(ExperimentError::Updates { updates: all, most });
+        }
         let tasks = match data.task {
             Task::MultiClass => Tasks::PerClass(data.classes.len() as u32),
             Task::Classification | Task::Regression => Tasks::One,

@@ -79,6 +79,8 @@ pub struct Scorer {
     loss: Loss,
     ridge: f64,
     wants: [bool; 3],
+    /// Whether the risk of tokens is compared with the optimum's.
+    compares: bool,
 }
 
 /// What a model without any peer would do: to be read beside the peers' figures.
@@ -107,8 +109,9 @@ impl Scorer {
         ridge: f64,
     ) -> Self {
         let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
+        let compares = config.has(What::Optimum);
         let tasks = Tasks::One;
-        Self { train, test, perturbed, tangents: None, tasks, loss, ridge, wants }
+        Self { train, test, perturbed, tangents: None, tasks, loss, ridge, wants, compares }
     }
 
     /// The same for the models of several tasks.
@@ -293,7 +296,11 @@ impl Probe for Scorer {
     fn token(&self, task: u32, snapshot: &Snapshot<'_>) -> LocalFigures {
         let [risk, ..] = self.wants;
         LocalFigures {
-            risk: if risk { self.pooled(task).value(snapshot.scored) } else { f64::NAN },
+            risk: if risk || self.compares {
+                self.pooled(task).value(snapshot.scored)
+            } else {
+                f64::NAN
+            },
             average_risk: snapshot.average.map_or(f64::NAN, |w| self.pooled(task).value(w)),
             ..LocalFigures::NONE
         }

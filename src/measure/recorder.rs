@@ -178,28 +178,29 @@ impl<'a> Recorder<'a> {
         self.last = Some(row);
     }
 
-    /// Completes the last row of a run with tokens: with all transmissions, and with the figures of
-    /// the models that peers kept for themselves.
+    /// Completes the last row of a run with tokens: with all transmissions, with what the ledger booked,
+    /// and with the figures of the models that peers with samples kept for themselves.
+    ///
+    /// Before that, a row adds up what each token has told of the record that it has told most of:
+    /// never less than the ledger would say, and sometimes more.
     pub fn conclude(&mut self, totals: &Totals, partings: &[Parting<LocalFigures>]) {
         let Some(last) = self.rows.last_mut() else {
             return;
         };
-        let tests = || partings.iter().map(|peer| peer.local.test);
-        // Tokens that a budget did not end have gone on beyond the last complete row.
-        let exposure = Exposure::worst(&totals.exposures);
-        let privacy = self.compare.privacy;
+        let holders = partings.iter().zip(self.train.ids());
+        let holders = holders.filter(|(_, peer)| self.train.rows(*peer) > 0);
+        let tests: Vec<f64> = holders.map(|(peer, _)| peer.local.test).collect();
+        let (booked, privacy) = (Exposure::worst(&totals.exposures), self.compare.privacy);
         for (metric, value) in self.metrics.iter().zip(&mut last.values) {
             match metric {
                 Metric::Messages => *value = totals.messages as f64,
                 Metric::Bytes => *value = totals.bytes as f64,
-                Metric::Epsilon => {
-                    *value = value.max(privacy.of_record_among_peers(&exposure).0);
+                Metric::Epsilon => *value = privacy.of_record_among_peers(&booked).0,
+                Metric::EpsilonLabels => *value = privacy.of_label_among_peers(&booked).0,
+                Metric::LocalTestAccuracy => *value = mean(tests.iter().copied()),
+                Metric::LocalTestAccuracyWorst => {
+                    *value = -greatest(tests.iter().map(|test| -test));
                 }
-                Metric::EpsilonLabels => {
-                    *value = value.max(privacy.of_label_among_peers(&exposure).0);
-                }
-                Metric::LocalTestAccuracy => *value = mean(tests()),
-                Metric::LocalTestAccuracyWorst => *value = -greatest(tests().map(|test| -test)),
                 _ => {}
             }
         }

@@ -102,8 +102,15 @@ impl Cut {
     fn squares(&self, uses: u32) -> [f64; 2] {
         // What does not depend on the data costs nothing, whatever the noise.
         let square = |by: f64| if by == 0.0 { 0.0 } else { gaussian_square(by / self.deviation) };
-        self.sensitivity.of_uses(uses).map(square)
+        self.sensitivity.of_uses(uses).map(square).map(rounded_up)
     }
+}
+
+/// Rounded up to 40 binary digits, some 1e-12 of it. Up to thousands of such numbers of about the same
+/// size add up without rounding, so that the sum does not depend on which token came first.
+fn rounded_up(square: f64) -> f64 {
+    const REST: u64 = (1 << 12) - 1;
+    f64::from_bits((square.to_bits() + REST) & !REST)
 }
 
 impl Account {
@@ -199,39 +206,6 @@ impl Account {
         exposure
     }
 
-    /// What the worst record among those that a release concerns would have lost in all, with this
-    /// release booked too. Nothing where it concerns none.
-    ///
-    /// This is the question of a budget: batches that are spent do not keep others from being used.
-    pub fn after(&self, charge: &Charge) -> Exposure {
-        let mut exposure = self.of_all_records();
-        let mut worst = None;
-        for part in charge.parts() {
-            let Some(cut) = self.cut(part, charge) else {
-                let [label, record] = part.cost();
-                // What costs nothing concerns nobody.
-                if label.is_nothing() && record.is_nothing() {
-                    continue;
-                }
-                exposure.add(Protection::of(part), 1, [&label, &record]);
-                worst = Some(greater(worst.unwrap_or_default(), self.worst));
-                continue;
-            };
-            for batch in cut.batches.iter() {
-                let mut sums = self.batches.get(batch as usize).copied().unwrap_or_default();
-                for cut in charge.parts().iter().filter_map(|part| self.cut(part, charge)) {
-                    let [label, record] = cut.squares(cut.batches.uses(batch));
-                    sums = [sums[0] + label, sums[1] + record];
-                }
-                worst = Some(greater(worst.unwrap_or_default(), sums));
-            }
-        }
-        worst.map_or_else(Exposure::default, |worst| {
-            exposure.add_squares(worst);
-            exposure
-        })
-    }
-
     /// What the releases that concern all records tell about one.
     fn of_all_records(&self) -> Exposure {
         let mut exposure = Exposure::default();
@@ -240,11 +214,6 @@ impl Account {
         }
         exposure
     }
-}
-
-/// The greater of both, for a label and for a record.
-fn greater(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
-    [a[0].max(b[0]), a[1].max(b[1])]
 }
 
 /// What a peer's releases so far tell about one of its records, to all who receive them together.

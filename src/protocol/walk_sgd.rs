@@ -34,8 +34,6 @@
 
 mod config;
 mod cut;
-#[cfg(test)]
-mod tests;
 mod token;
 
 use std::collections::VecDeque;
@@ -50,7 +48,7 @@ use crate::learn::{Batch, Loss, Tasks, axpy, norm};
 use crate::network::{Context, Peer, Snapshot, Work};
 use crate::policy::{Action, Needs, Policy, Visit};
 use crate::privacy::{
-    Batches, Budget, Charge, Mechanism, Part, Pieces, Records, Relation, Released, Sensitivity,
+    Batches, Budget, Mechanism, Pieces, Records, Relation, Released, Sensitivity, Spent,
     in_the_clear, noisy, public,
 };
 use crate::random::{Draws, Family};
@@ -94,7 +92,7 @@ pub struct WalkParameters {
     pub reach: f64,
     /// What no mechanism has protected before the peers got it.
     pub unprotected: Pieces,
-    /// What a peer may spend on any one record.
+    /// What a peer may spend on any one record, each task an equal part of its Σμ².
     pub budget: Option<Budget>,
     /// Whether tokens carry the mean of their iterates.
     pub averages: bool,
@@ -123,6 +121,8 @@ struct Held {
     w: Released<Arc<[f64]>>,
     average: Option<Released<Arc<[f64]>>>,
     came_from: Option<PeerId>,
+    /// Whether nothing has happened to it here yet.
+    arrived: bool,
 }
 
 /// What a peer keeps of a task.
@@ -229,8 +229,10 @@ impl WalkPeer {
             let task = token.pass.task as usize;
             let passes_through = token.pass.destination.is_some_and(|peer| peer != self.me);
             if passes_through || self.shares[task].used == self.visits() {
-                token.pass.journey.forwards += 1;
-                self.forwards += 1;
+                // A visit counts once, however long a token then stays.
+                let arrived = u64::from(std::mem::take(&mut token.arrived));
+                token.pass.journey.forwards += arrived;
+                self.forwards += arrived;
             } else {
                 token.pass.destination = None;
                 let Some(updated) = self.update(token, context) else {
@@ -297,7 +299,7 @@ impl WalkPeer {
     fn update(&mut self, token: Held, context: &mut Context<'_, Token>) -> Option<Held> {
         let parameters = &*self.parameters;
         let WalkParameters { tasks, loss, ridge, radius, needs, .. } = *parameters;
-        let Held { mut pass, mut w, average, came_from } = token;
+        let Held { mut pass, mut w, average, came_from, .. } = token;
         let task = pass.task as usize;
         let share = &mut self.shares[task];
         let (number, of) = (share.used, self.cut.batches());
@@ -351,7 +353,7 @@ impl WalkPeer {
                 let batches = Batches { first, count: unreleased, of };
                 let release = parameters.release(pass.task, t, widest, batches);
                 if let (Some(release), Some(budget)) = (&release, &parameters.budget)
-                    && !release.is_borne_by(budget, context)
+                    && !share.bears(release.cost(), (number, unreleased, of), tasks.count(), budget)
                 {
                     self.retired = true;
                     return None;
@@ -406,7 +408,7 @@ impl WalkPeer {
         let average_now = average.as_ref().map(|average| &**average.value());
         let snapshot = Snapshot { average: average_now, ..Snapshot::of(w.value()) };
         context.deposit_token(pass.task, t, &snapshot, &pass.journey);
-        Some(Held { pass, w, average, came_from })
+        Some(Held { pass, w, average, came_from, arrived: false })
     }
 }
 
@@ -469,21 +471,6 @@ impl Release<'_> {
         Mechanism::Gaussian { deviation: self.deviation }
     }
 
-    /// As the books will have it.
-    fn part(&self) -> Part {
-        Part::Noisy {
-            mechanism: self.mechanism(),
-            sensitivity: self.sensitivity,
-            records: Records::Batches(self.batches),
-            relation: Relation::ReplaceOne,
-        }
-    }
-
-    /// Whether a budget bears it, with what the account has booked already.
-    fn is_borne_by(&self, budget: &Budget, context: &Context<'_, Token>) -> bool {
-        budget.allows(&context.account().after(&Charge::One(self.part())).record)
-    }
-
     /// μ² of the batch that was used most, for a label and for a record.
     fn cost(&self) -> [f64; 2] {
         let uses = f64::from(self.batches.count.div_ceil(self.batches.of));
@@ -521,6 +508,21 @@ impl Share {
         let [over, current] = self.exposed;
         [over[0] + current[0], over[1] + current[1]]
     }
+
+    /// Whether a budget bears such a release too: this task's part of it, since which token comes first
+    /// to a peer must not decide which one may still release.
+    fn bears(
+        &self,
+        cost: [f64; 2],
+        (last, count, of): (u32, u32, u32),
+        tasks: u32,
+        budget: &Budget,
+    ) -> bool {
+        let mut after = Self { own: None, ..*self };
+        after.expose(cost, last, count, of);
+        let [_, record] = after.exposed();
+        budget.allows(&Spent::gaussian((f64::from(tasks) * record).sqrt()))
+    }
 }
 
 impl Peer for WalkPeer {
@@ -545,6 +547,7 @@ impl Peer for WalkPeer {
                 w: zero(),
                 average: parameters.averages.then(zero),
                 came_from: None,
+                arrived: true,
             })
             .collect();
         for token in starting {
@@ -561,7 +564,7 @@ impl Peer for WalkPeer {
         // What came in a message is its senders' release, and they have paid for it.
         let Token { pass, w, average } = message.into_value();
         let (w, average) = (public(w), average.map(public));
-        self.host(Held { pass, w, average, came_from: Some(from) }, context);
+        self.host(Held { pass, w, average, came_from: Some(from), arrived: true }, context);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Token>) {

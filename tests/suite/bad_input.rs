@@ -11,7 +11,7 @@ use crate::workbench::{REPOSITORY, SCENARIO, SMALL, Said, Workbench};
 /// `check` and `run` end with the same code and the same words, on standard error alone, and
 /// leave no file.
 #[track_caller]
-fn refused(bench: &Workbench, arguments: &[&str], code: i32, words: &[&str]) -> Said {
+pub(crate) fn refused(bench: &Workbench, arguments: &[&str], code: i32, words: &[&str]) -> Said {
     let before = bench.litter();
     let said = bench.hushmesh(&[&["run"], arguments].concat());
     assert_eq!((said.code, said.stdout.as_str()), (code, ""), "{said:?}");
@@ -318,7 +318,10 @@ fn an_average_that_nobody_keeps() {
     refused_with(
         "{admm: {penalty: 0.3, rounds: 5}}",
         "{gradient-descent: {step: 0.1, rounds: 5}}\nmeasure: {what: [average]}",
-        &["small.yaml:7:", "measure.what: expected no `average`: only ADMM's peers keep one"],
+        &[
+            "small.yaml:7:",
+            "measure.what: expected no `average`: only ADMM's peers and tokens keep one",
+        ],
     );
 }
 

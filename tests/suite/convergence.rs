@@ -14,7 +14,7 @@ use hushmesh::topology::GraphFile;
 use hushmesh::units::PeerId;
 
 /// Newton's method on Σ_i (1/m_i) Σ_j ℓ(y_ij, wᵀx_ij) + (a/2)|w|², written out.
-fn central(train: &Partitioned, loss: Loss, a: f64) -> Vec<f64> {
+pub(crate) fn central(train: &Partitioned, loss: Loss, a: f64) -> Vec<f64> {
     let d = train.dimension();
     let mut w = vec![0.0; d];
     for _ in 0..60 {

@@ -43,6 +43,28 @@ protocol:
     primal_noise: {deviation: 0.7, decay: 0.95}
 measure: {what: [consensus, optimum, risk, train, test, privacy, average]}
 ";
+/// Tokens of three classes, with decisions: what was kept of their journeys has to come back too.
+const WALK: &str = "\
+name: walk
+seed: 7
+repeat: 6
+topology: {erdos-renyi: {peers: 60, links: 150, resample: true}}
+data:
+  source: {clusters: {classes: 3, dimension: 8, separation: 3}}
+  samples: {per-peer: 60}
+  test_share: 0.2
+  preprocess: [unit-sphere]
+model: {loss: logistic, regularisation: 0.5}
+protocol:
+  walk-sgd:
+    walk: simple
+    batch: 2
+    passes: 3
+    step: {constant: 0.1}
+    noise: {epsilon: 2}
+    decision: {deep-q: {hidden: 16}}
+measure: {what: [optimum, risk, train, test, privacy, average, walk]}
+";
 /// Written when the first repeat is complete.
 const FIRST_REPEAT: &str = "repeat-0.json";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -155,6 +177,14 @@ fn a_damaged_repeat_is_named() {
 fn a_private_run_resumes_with_its_ledger() {
     let bench = Workbench::new();
     assert_eq!(end(start_with(&bench, PRIVATE, FIRST_REPEAT), "-INT"), Some(130));
+    assert_eq!(bench.summary("out.unfinished")["stop_reason"], "interrupted");
+    resumes_as_if_nothing_had_happened(&bench, "out");
+}
+
+#[test]
+fn a_walk_resumes_with_its_tokens() {
+    let bench = Workbench::new();
+    assert_eq!(end(start_with(&bench, WALK, FIRST_REPEAT), "-INT"), Some(130));
     assert_eq!(bench.summary("out.unfinished")["stop_reason"], "interrupted");
     resumes_as_if_nothing_had_happened(&bench, "out");
 }

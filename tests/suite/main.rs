@@ -16,4 +16,5 @@ mod quickstart;
 mod real_data;
 mod round_trip;
 mod schema;
+mod walk;
 mod workbench;

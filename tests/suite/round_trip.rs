@@ -11,16 +11,22 @@ use hushmesh::network::{
     BandwidthConfig, ComputeConfig, EngineKind, Extra, LatencyConfig, LinksConfig, LossConfig,
     NetworkConfig, Speeds,
 };
+use hushmesh::policy::{
+    Activation, Adam, Bandit, DeepQ, Exploration, Fade, LinearQ, Periodic, PolicyConfig, Random,
+    Reward, Threshold,
+};
 use hushmesh::privacy::randomized_response::{Law, Levels, Span};
 use hushmesh::privacy::{
-    Correction, Deviation, LabelsConfig, ObjectiveNoise, PrivacyConfig, Radius, Rate,
+    Calibration, Composition, Correction, Deviation, LabelsConfig, ObjectiveNoise, PrivacyConfig,
+    Radius, Rate, ReleaseNoise, Share,
 };
 use hushmesh::protocol::admm::{AdmmConfig, PrimalNoise};
 use hushmesh::protocol::gradient_descent::{GradientDescentConfig, GradientTrackingConfig};
+use hushmesh::protocol::walk_sgd::{StepSize, WalkSgdConfig};
 use hushmesh::protocol::{Automatic, PerPeer, ProtocolConfig};
 use hushmesh::scenario::{Document, Scenario, to_yaml};
-use hushmesh::topology::TopologyConfig;
-use hushmesh::units::{Delta, Seed};
+use hushmesh::topology::{TopologyConfig, Walk};
+use hushmesh::units::{Delta, Epsilon, Seed};
 use proptest::prelude::*;
 
 use crate::schema::valid;
@@ -282,6 +288,105 @@ fn primal_noise() -> impl Strategy<Value = Option<PrimalNoise>> {
     )
 }
 
+fn policy() -> impl Strategy<Value = PolicyConfig> {
+    let share = || number(0.0, 1.0);
+    let rate = || number(1e-9, 1.0);
+    let reward = || prop::sample::select(vec![Reward::Before, Reward::After, Reward::Gain]);
+    let exploration = || {
+        prop_oneof![
+            share().prop_map(Exploration::Constant),
+            (share(), share(), share()).prop_map(|(from, to, over)| Exploration::Fade(Fade {
+                from,
+                to,
+                over
+            })),
+        ]
+    };
+    let adam = (rate(), 0.0..1.0, 0.0..1.0, number(1e-12, 1.0)).prop_map(
+        |(learning_rate, mean_decay, square_decay, floor)| Adam {
+            learning_rate,
+            mean_decay,
+            square_decay,
+            floor,
+        },
+    );
+    let activation = prop::sample::select(vec![Activation::Linear, Activation::Relu]);
+    let sizes = (1_u32..=10_000, 1_u32..=100_000, 1_u32..=10_000, 1_u32..);
+    prop_oneof![
+        Just(PolicyConfig::AlwaysGlobal),
+        Just(PolicyConfig::AlwaysLocal),
+        Just(PolicyConfig::FinalGlobal),
+        share().prop_map(|global| PolicyConfig::Random(Random { global })),
+        (1_u32..).prop_map(|every| PolicyConfig::Periodic(Periodic { every })),
+        share().prop_map(|exploration| PolicyConfig::Threshold(Threshold { exploration })),
+        (reward(), prop::option::of(rate()), exploration()).prop_map(
+            |(reward, step, exploration)| PolicyConfig::Bandit(Bandit {
+                reward,
+                step,
+                exploration
+            })
+        ),
+        (reward(), rate(), share(), exploration()).prop_map(
+            |(reward, learning_rate, discount, exploration)| {
+                PolicyConfig::LinearQ(LinearQ { reward, learning_rate, discount, exploration })
+            }
+        ),
+        (reward(), sizes, activation, adam, share(), exploration()).prop_map(
+            |(
+                reward,
+                (hidden, replay, batch, target_every),
+                activation,
+                adam,
+                discount,
+                explore,
+            )| {
+                PolicyConfig::DeepQ(DeepQ {
+                    reward,
+                    hidden,
+                    activation,
+                    adam,
+                    replay,
+                    batch,
+                    target_every,
+                    discount,
+                    exploration: explore,
+                })
+            }
+        ),
+    ]
+}
+
+fn walk_sgd() -> impl Strategy<Value = WalkSgdConfig> {
+    let noise =
+        (number(1e-9, 1e3), any::<[bool; 3]>()).prop_map(|(epsilon, [a, b, c])| ReleaseNoise {
+            epsilon: Epsilon(epsilon),
+            calibration: if a { Calibration::Exact } else { Calibration::Classic },
+            budget: if b { Share::PerTask } else { Share::Total },
+            passes: if c { Composition::Composed } else { Composition::Split },
+        });
+    let walks = vec![Walk::Uniform, Walk::Simple, Walk::Metropolis, Walk::NonBacktracking];
+    let step = prop_oneof![
+        number(1e-12, 1e12).prop_map(StepSize::Constant),
+        number(1e-12, 1e12).prop_map(StepSize::InverseSqrt),
+        Just(StepSize::StronglyConvex),
+    ];
+    let shape = (1_u32.., 1_u32..=1_000_000, prop::option::of(1_u32..));
+    let radius = prop::option::of(number(1e-12, 1e12));
+    let walk = prop::sample::select(walks);
+    (walk, shape, step, radius, prop::option::of(noise), prop::option::of(policy())).prop_map(
+        |(walk, (batch, passes, updates), step, radius, noise, decision)| WalkSgdConfig {
+            walk,
+            batch,
+            step,
+            passes,
+            updates,
+            radius,
+            noise,
+            decision,
+        },
+    )
+}
+
 fn privacy() -> impl Strategy<Value = PrivacyConfig> {
     let level = || number(1e-6, 50.0);
     let levels = || prop::collection::vec(level(), 1..4);
@@ -329,6 +434,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (auto_or(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
             ProtocolConfig::GradientTracking(GradientTrackingConfig { step, rounds })
         }),
+        walk_sgd().prop_map(ProtocolConfig::WalkSgd),
     ];
     let what = vec![
         What::Consensus,

@@ -10,7 +10,7 @@ use super::Holdings;
 use super::sent::{Sent, assumption};
 use crate::policy::PolicyConfig;
 use crate::privacy::gaussian_epsilon;
-use crate::protocol::walk_sgd::WalkSgdConfig;
+use crate::protocol::walk_sgd::{Cut, WalkSgdConfig};
 use crate::scenario::Scenario;
 use crate::units::Epsilon;
 
@@ -51,8 +51,16 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
         }
         _ => "",
     };
-    let updates: u64 = scenario.protocol.rounds(holdings.samples.iter().map(|&m| m as usize));
-    let pass = |p: u32| (updates * u64::from(p) / u64::from(walk.passes)) as u32;
+    let samples = || holdings.samples.iter().map(|&m| m as usize);
+    let updates: u64 = scenario.protocol.rounds(samples());
+    // A walk may stay near one peer: the one with the fewest batches is through with a pass first, and
+    // until then no record has been used once more.
+    let batches = samples().map(|m| Cut::new(m, walk.batch).batches()).filter(|&count| count > 0);
+    let fewest = u64::from(batches.min().unwrap_or(0));
+    let pass = |p: u32| match p == walk.passes {
+        true => updates as u32,
+        false => updates.min(fewest * u64::from(p)) as u32,
+    };
     let mut passes = vec![1, walk.passes.div_ceil(4), walk.passes.div_ceil(2), walk.passes];
     passes.dedup();
     let growth = passes.into_iter().map(|p| (pass(p), within(after(p * tasks, 1.0))));
@@ -68,13 +76,13 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
             "{}; batches disjoint, and their order fixed{rests}",
             assumption(scenario)
         ),
-        growth: if walk.passes > 1 { growth.collect() } else { Vec::new() },
+        growth: if walk.passes > 1 && !shared { growth.collect() } else { Vec::new() },
         notes: if tasks > 1 {
             vec![format!(
                 "every record is used by {tasks} tasks: one of them alone costs it at most ε = {:.3}, \
                  all together {:.3}",
-                after(walk.passes, 1.0),
-                after(releases, 1.0),
+                within(after(walk.passes, 1.0)),
+                within(after(releases, 1.0)),
             )]
         } else {
             Vec::new()

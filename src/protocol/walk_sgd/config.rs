@@ -19,7 +19,7 @@ pub struct WalkSgdConfig {
     pub batch: u32,
     /// η_t, the step of update t.
     pub step: StepSize,
-    /// How often every sample is used; at least 1 (default). More than one composes.
+    /// How often every sample is used; 1 (default) to 1,000,000. More than one composes.
     #[serde(default = "once")]
     pub passes: u32,
     /// The most updates of each task; default: until the data is used.
@@ -36,6 +36,9 @@ pub struct WalkSgdConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<PolicyConfig>,
 }
+
+/// So that passes times classes can be counted.
+const MOST_PASSES: u32 = 1_000_000;
 
 fn once() -> u32 {
     1
@@ -77,8 +80,8 @@ impl WalkSgdConfig {
         if self.batch == 0 {
             add("batch", "expected at least 1 sample, found 0".to_string());
         }
-        if self.passes == 0 {
-            add("passes", "expected at least 1 pass, found 0".to_string());
+        if !(1..=MOST_PASSES).contains(&self.passes) {
+            add("passes", format!("expected 1 to {MOST_PASSES} passes, found {}", self.passes));
         }
         if self.updates == Some(0) {
             add("updates", "expected at least 1 update, found 0".to_string());
