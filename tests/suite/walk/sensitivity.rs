@@ -212,9 +212,8 @@ fn the_worst_records_nearly_reach_what_is_booked() {
 }
 
 #[test]
-fn a_longer_step_than_the_lemma_allows_breaks_the_bound() {
-    // Were this to hold as well, the tests above would show nothing of the lemma: a local step of 2η
-    // far beyond 2/(smoothness) tears apart what a record has moved.
+fn a_longer_step_than_the_lemma_allows_tears_models_apart() {
+    // Far beyond 2/(smoothness), a local step stretches what a record has moved: the lemma is needed.
     let setting = Setting {
         rows: vec![3],
         batch: 1,
