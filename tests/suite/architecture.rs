@@ -159,6 +159,13 @@ fn every_release_is_on_the_list() {
         "protocol/gradient_descent.rs: context.broadcast(&public(Say::Degree(degree)));",
         "protocol/gradient_descent.rs: let message = public(self.round).zip(state);",
         "protocol/gradient_descent.rs: let state = in_the_clear(self.outbox.shared(self.round), self.parameters.unprotected);",
+        "protocol/walk_sgd.rs: average.zip(w.clone()).zip(public(t)).map(|((mut average, w), t)| {",
+        "protocol/walk_sgd.rs: in_the_clear(model, parameters.unprotected)",
+        "protocol/walk_sgd.rs: let (w, average) = (public(w), average.map(public));",
+        "protocol/walk_sgd.rs: let message = public(pass).zip(w);",
+        "protocol/walk_sgd.rs: let zero = || public(Arc::from(vec![0.0; self.data.dimension()]));",
+        "protocol/walk_sgd.rs: noisy(model, self.mechanism(), self.sensitivity, records, Relation::ReplaceOne, draw)",
+        "protocol/walk_sgd.rs: w = w.zip(public(radius)).map(|(mut w, radius)| {",
     ];
     assert_eq!(found, expected);
 }
