@@ -65,7 +65,7 @@ pub enum Metric {
     Epsilon,
     /// ε so far of any label, against the same.
     EpsilonLabels,
-    /// Messages sent so far, retransmissions included.
+    /// Messages sent so far, retransmissions included; of tokens, only in the last row.
     Messages,
     /// Bytes of these messages.
     Bytes,
