@@ -19,7 +19,10 @@ mod cell;
 use std::error::Error;
 use std::path::Path;
 
-use cell::{Cell, Outcome, moments, run_all};
+use cell::{Cell, run_all};
+use hushmesh::data::{LabelShards, Partition};
+use hushmesh::policy::{Activation, DeepQ, Periodic, PolicyConfig, Random, Threshold};
+use hushmesh::protocol::walk_sgd::StepSize;
 use hushmesh::report::{Column, Table};
 
 const PEERS: [usize; 5] = [1, 3, 5, 10, 20];
@@ -48,7 +51,7 @@ const ROWS: [Row; 8] = [
     (
         "algorithm 2 deep-Q, convex",
         false,
-        |cell| cell.decision = Some("{deep-q: {}}"),
+        |cell| cell.decision = Some(PolicyConfig::DeepQ(DeepQ::default())),
         [NONE, 74.7, 76.3, 78.5, 80.2],
         [NONE, 77.2, 79.9, 80.5, 81.9],
     ),
@@ -70,7 +73,7 @@ const ROWS: [Row; 8] = [
     (
         "algorithm 2 deep-Q, strongly convex",
         true,
-        |cell| cell.decision = Some("{deep-q: {}}"),
+        |cell| cell.decision = Some(PolicyConfig::DeepQ(DeepQ::default())),
         [NONE, 71.6, 74.9, 80.5, 81.8],
         [NONE, 71.0, 75.4, 80.9, 83.0],
     ),
@@ -79,27 +82,33 @@ const ROWS: [Row; 8] = [
 
 /// DP-SGD-5 (Hegedűs and Jelasity 2016): five passes at ε/5 and δ/5, η_t = 1/√t.
 fn five(cell: &mut Cell) {
-    (cell.passes, cell.step) = (5, "{inverse-sqrt: 1}");
+    (cell.passes, cell.step) = (5, StepSize::InverseSqrt(1.0));
 }
 
 /// Name, whether it is strongly convex, policy, reference.
-const POLICIES: [(&str, bool, &str, f64); 15] = [
-    ("random, p = .5", false, "{random: {global: 0.5}}", 77.5),
-    ("random, p = .1", false, "{random: {global: 0.1}}", 80.5),
-    ("random, p = .01", false, "{random: {global: 0.01}}", 81.3),
-    ("every 100th visit", false, "{periodic: {every: 100}}", 81.5),
-    ("final-global", false, "final-global", 81.6),
-    ("threshold", false, "{threshold: {exploration: 0}}", NONE),
-    ("threshold, exploration .1", false, "{threshold: {exploration: 0.1}}", 79.8),
-    ("bandit", false, "{bandit: {}}", 77.7),
-    ("linear-q", false, "{linear-q: {}}", 79.5),
-    ("deep-q, linear", false, "{deep-q: {}}", 78.5),
-    ("deep-q, ReLU", false, "{deep-q: {activation: relu}}", NONE),
-    ("always-global", false, "always-global", NONE),
-    ("always-local", false, "always-local", NONE),
-    ("strongly convex: final-global", true, "final-global", 86.1),
-    ("strongly convex: deep-q, linear", true, "{deep-q: {}}", 80.5),
-];
+fn policies_compared() -> [(&'static str, bool, PolicyConfig, f64); 15] {
+    use PolicyConfig as Policy;
+    let random = |global| Policy::Random(Random { global });
+    let threshold = |exploration| Policy::Threshold(Threshold { exploration });
+    let deep = |activation| Policy::DeepQ(DeepQ { activation, ..DeepQ::default() });
+    [
+        ("always-global", false, Policy::AlwaysGlobal, NONE),
+        ("random, p = .5", false, random(0.5), 77.5),
+        ("random, p = .1", false, random(0.1), 80.5),
+        ("random, p = .01", false, random(0.01), 81.3),
+        ("every 100th visit", false, Policy::Periodic(Periodic { every: 100 }), 81.5),
+        ("final-global", false, Policy::FinalGlobal, 81.6),
+        ("always-local", false, Policy::AlwaysLocal, NONE),
+        ("threshold", false, threshold(0.0), NONE),
+        ("threshold, exploration .1", false, threshold(0.1), 79.8),
+        ("bandit", false, Policy::Bandit(Default::default()), 77.7),
+        ("linear-q", false, Policy::LinearQ(Default::default()), 79.5),
+        ("deep-q, linear", false, deep(Activation::Linear), 78.5),
+        ("deep-q, ReLU", false, deep(Activation::Relu), NONE),
+        ("strongly convex: final-global", true, Policy::FinalGlobal, 86.1),
+        ("strongly convex: deep-q, linear", true, deep(Activation::Linear), 80.5),
+    ]
+}
 
 /// ε, reference of algorithm 1, reference of one final global step.
 const LIMITS: [(f64, f64, f64); 4] =
@@ -175,11 +184,12 @@ fn table(folder: &Path, seeds: u32) -> Result<(), Box<dyn Error>> {
 
 /// Other policies, ten peers.
 fn policies(folder: &Path, seeds: u32) -> Result<(), Box<dyn Error>> {
-    let cells: Vec<Cell> = POLICIES
+    let rows = policies_compared();
+    let cells: Vec<Cell> = rows
         .iter()
-        .map(|&(_, strongly_convex, policy, _)| Cell {
-            decision: Some(policy),
-            ..Cell::new(10, strongly_convex)
+        .map(|(_, strongly_convex, policy, _)| Cell {
+            decision: Some(policy.clone()),
+            ..Cell::new(10, *strongly_convex)
         })
         .collect();
     let outcomes = run_all(&cells, folder, seeds)?;
@@ -190,7 +200,7 @@ fn policies(folder: &Path, seeds: u32) -> Result<(), Box<dyn Error>> {
         Column::text("peers' own models, %"),
         Column::text("global updates, %"),
     ]);
-    for ((name, _, _, reference), outcome) in POLICIES.iter().zip(&outcomes) {
+    for ((name, _, _, reference), outcome) in rows.iter().zip(&outcomes) {
         let far = if is_far(&outcome.accuracy, *reference) { " !" } else { "" };
         table.row([
             (*name).into(),
@@ -206,33 +216,33 @@ fn policies(folder: &Path, seeds: u32) -> Result<(), Box<dyn Error>> {
 
 /// Where releasing rarely no longer pays: 60,000 samples in all, ten peers, convex.
 fn limits(folder: &Path, seeds: u32) -> Result<(), Box<dyn Error>> {
-    let cell = |partition, epsilon, decision| Cell {
-        partition,
+    let cell = |partition: &Partition, epsilon, decision| Cell {
+        partition: partition.clone(),
         epsilon: Some(epsilon),
         decision,
         ..Cell::new(10, false)
     };
-    let last = Some("final-global");
-    let sharded = "{label-shards: {per_peer: 2}}";
+    let (even, sharded) = (Partition::Even, Partition::LabelShards(LabelShards { per_peer: 2 }));
+    let last = || Some(PolicyConfig::FinalGlobal);
     let mut rows: Vec<(String, Cell, String)> = Vec::new();
     for (epsilon, all, one) in LIMITS {
         let name = |who: &str| format!("even, ε = {epsilon}: {who}");
-        rows.push((name("algorithm 1"), cell("even", epsilon, None), known(all)));
-        rows.push((name("final-global"), cell("even", epsilon, last), known(one)));
+        rows.push((name("algorithm 1"), cell(&even, epsilon, None), known(all)));
+        rows.push((name("final-global"), cell(&even, epsilon, last()), known(one)));
     }
-    let tuned = Cell { batch: 500, step: "{constant: 3}", ..cell("even", 1.0, None) };
+    let tuned = Cell { batch: 500, step: StepSize::Constant(3.0), ..cell(&even, 1.0, None) };
     rows.push(("even, ε = 1: algorithm 1, b = 500, η = 3".to_string(), tuned, known(79.0)));
     for (who, decision, reference) in [
         ("algorithm 1", None, "50–57"),
-        ("final-global", last, "14–21"),
-        ("random, p = .5", Some("{random: {global: 0.5}}"), ""),
-        ("always-global", Some("always-global"), ""),
+        ("final-global", last(), "14–21"),
+        ("random, p = .5", Some(PolicyConfig::Random(Random { global: 0.5 })), "14–21"),
+        ("always-global", Some(PolicyConfig::AlwaysGlobal), ""),
     ] {
         let name = format!("two label shards a peer, ε = 1: {who}");
-        rows.push((name, cell(sharded, 1.0, decision), reference.to_string()));
+        rows.push((name, cell(&sharded, 1.0, decision), reference.to_string()));
     }
     let cells: Vec<Cell> = rows.iter().map(|(_, cell, _)| cell.clone()).collect();
-    let outcomes: Vec<Outcome> = run_all(&cells, folder, seeds)?;
+    let outcomes = run_all(&cells, folder, seeds)?;
     let mut table = Table::new([
         Column::text("60,000 samples in all, M = 10, convex"),
         Column::text("global model, %"),
@@ -260,4 +270,12 @@ fn shown(values: &[f64]) -> String {
 /// A published figure, or nothing.
 fn known(figure: f64) -> String {
     if figure.is_finite() { format!("{figure:.1}") } else { String::new() }
+}
+
+/// Mean and standard deviation.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0)).sqrt())
 }
