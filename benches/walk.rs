@@ -10,7 +10,10 @@
 //! (three at b = 1), without the preparation of the data. NumPy's times are of benches/walk_numpy.py on
 //! the same samples, run by `python3` in the same minute, on one thread of its linear algebra and on
 //! as many as it likes; where there is no NumPy they are left out. One peer uses its batches in the
-//! order in which NumPy does: that both end at the same models is checked.
+//! order in which NumPy does: that both end at the same models is checked. Seconds of processor time
+//! stand beside those of the clock, and ratios are of these, since a machine may be busy with others.
+//!
+//! `HUSHMESH_WALK_CASE="BATCH PEERS WORKERS"` runs one case once, for a profiler.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -43,15 +46,28 @@ impl Probe for Nothing {
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
+const CASE: &str = "HUSHMESH_WALK_CASE";
+
 fn main() {
     let streams = Streams::new(Seed(1), 0);
-    let source = Source::Clusters(Clusters { classes: 10, dimension: 50, separation: 3.0 });
+    if let Ok(case) = std::env::var(CASE) {
+        let numbers = case.split_whitespace().map(|word| word.parse::<u32>().expect("a number"));
+        let &[batch, peers, workers] = &*numbers.collect::<Vec<_>>() else {
+            panic!("{CASE} has three numbers");
+        };
+        let train = train(peers as usize, &streams);
+        let topology = topology::complete(peers as usize).expect("a graph can be made");
+        let [wall, busy] = pass(&topology, &train, batch, &streams, workers as usize).0;
+        println!("{wall} s, {busy} s of processor time");
+        return;
+    }
     let folder = std::env::temp_dir().join(format!("hushmesh-walk-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room for temporary files");
     let mut table = Table::new([
         Column::number("b"),
         Column::text("who"),
-        Column::number("median").unit("ms"),
+        Column::number("clock").unit("ms"),
+        Column::number("processor").unit("ms"),
         Column::number("updates per second"),
         Column::number("NumPy loop / it"),
         Column::number("NumPy over all classes / it"),
@@ -60,26 +76,20 @@ fn main() {
         let mut times = Vec::new();
         let mut end = f64::NAN;
         for peers in [1, 10] {
-            let config = DataConfig {
-                samples: Some(Samples::PerPeer(ROWS as u32 / peers as u32)),
-                preprocess: vec![Step::Intercept, Step::UnitSphere],
-                ..DataConfig::from(source.clone())
-            };
-            let data = data::prepare(&config, peers, false, &streams, Path::new("."))
-                .expect("synthetic data can be made");
+            let train = train(peers, &streams);
             if peers == 1 {
-                write(&folder, &data.train);
+                write(&folder, &train);
             }
             let topology = topology::complete(peers).expect("a graph can be made");
             for workers in [1, 2] {
-                let pass = || pass(&topology, &data.train, batch, &streams, workers);
+                let pass = || pass(&topology, &train, batch, &streams, workers);
                 let turns: Vec<_> = (0..if batch == 1 { 3 } else { 5 }).map(|_| pass()).collect();
                 if peers == 1 {
                     end = turns[0].1;
                 }
-                let seconds = median(turns.into_iter().map(|(seconds, _)| seconds).collect());
+                let of = |which: usize| median(turns.iter().map(|turn| turn.0[which]).collect());
                 let who = format!("hushmesh, {peers} peers, {workers} workers");
-                times.push((who, seconds));
+                times.push((who, [of(0), of(1)]));
             }
         }
         let mut compared = [f64::NAN; 2];
@@ -92,38 +102,50 @@ fn main() {
                         times.push((format!("NumPy, {way}, {who}"), *seconds));
                     }
                     for (best, (_, seconds, _)) in compared.iter_mut().zip(&ways) {
-                        *best = best.min(*seconds);
+                        *best = best.min(seconds[1]);
                     }
                 }
                 Err(reason) => println!("NumPy is left out, {who}: {reason}"),
             }
         }
         let updates = f64::from(ROWS as u32 / batch * CLASSES);
-        for (who, seconds) in times {
-            let per_second = (updates / seconds).round();
+        for (who, [clock, busy]) in times {
             table.row([
                 f64::from(batch).into(),
                 who.into(),
-                (1e3 * seconds).into(),
-                per_second.into(),
-                (compared[0] / seconds).into(),
-                (compared[1] / seconds).into(),
+                (1e3 * clock).into(),
+                (1e3 * busy).into(),
+                (updates / busy).round().into(),
+                (compared[0] / busy).into(),
+                (compared[1] / busy).into(),
             ]);
         }
     }
     let _ = std::fs::remove_dir_all(&folder);
     println!("{}", table.to_markdown());
-    println!("Ratios are of the quicker of NumPy's two times.");
+    println!("Updates and ratios are by processor time; ratios to the lesser of NumPy's two.");
 }
 
-/// The seconds of one pass, and the norm of all models in the end.
+/// The samples, dealt to so many peers.
+fn train(peers: usize, streams: &Streams) -> Arc<Partitioned> {
+    let source = Source::Clusters(Clusters { classes: 10, dimension: 50, separation: 3.0 });
+    let config = DataConfig {
+        samples: Some(Samples::PerPeer((ROWS / peers) as _)),
+        preprocess: vec![Step::Intercept, Step::UnitSphere],
+        ..DataConfig::from(source)
+    };
+    let data = data::prepare(&config, peers, false, streams, Path::new("."));
+    data.expect("synthetic data can be made").train
+}
+
+/// The seconds of one pass by the clock and of processors, and the norm of all models in the end.
 fn pass(
     topology: &Topology,
     train: &Arc<Partitioned>,
     batch: u32,
     streams: &Streams,
     workers: usize,
-) -> (f64, f64) {
+) -> ([f64; 2], f64) {
     let tasks = Tasks::PerClass(CLASSES);
     let batches: Vec<u32> =
         topology.ids().map(|peer| Cut::new(train.rows(peer), batch).batches()).collect();
@@ -165,7 +187,7 @@ fn pass(
     let links = Links::new(&NetworkConfig::default(), topology, streams);
     let schedule = Schedule::of_tokens(u32::MAX, updates, CLASSES);
     let mut models = Vec::new();
-    let began = Instant::now();
+    let (began, busy) = (Instant::now(), busy_seconds());
     run(
         Engine::Simulated { workers },
         topology,
@@ -179,7 +201,16 @@ fn pass(
         },
     )
     .expect("the tokens do their part");
-    (began.elapsed().as_secs_f64(), norm(&models))
+    ([began.elapsed().as_secs_f64(), busy_seconds() - busy], norm(&models))
+}
+
+/// The processor time of this process so far, in steps of 10 ms; NaN where the system does not say.
+fn busy_seconds() -> f64 {
+    let line = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which stands in parentheses: fields 14 and 15 of all.
+    let mut fields = line.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
+    let mut ticks = || fields.next().and_then(|field| field.parse::<f64>().ok());
+    ticks().zip(ticks()).map_or(f64::NAN, |(user, system)| (user + system) / 100.0)
 }
 
 /// Leaves the samples where NumPy finds them.
@@ -192,12 +223,12 @@ fn write(folder: &Path, train: &Partitioned) {
     }
 }
 
-/// Name, seconds and final norm of NumPy's two ways.
+/// Name, seconds by the clock and of processors, and final norm of NumPy's two ways.
 fn numpy(
     folder: &Path,
     batch: u32,
     threads: Option<&str>,
-) -> Result<Vec<(String, f64, f64)>, String> {
+) -> Result<Vec<(String, [f64; 2], f64)>, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/walk_numpy.py");
     let mut command = Command::new("python3");
     command.arg(script).arg(folder).arg(batch.to_string()).arg(ETA.to_string());
@@ -214,9 +245,10 @@ fn numpy(
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let line = |line: &str| {
-        let mut words = line.split_whitespace();
-        let name = words.next()?.to_string();
-        Some((name, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        let (name, numbers) = line.split_once(' ')?;
+        let mut numbers = numbers.split_whitespace().map(|word| word.parse().ok());
+        let mut next = || numbers.next()?;
+        Some((name.to_string(), [next()?, next()?], next()?))
     };
     text.lines().map(line).collect::<Option<_>>().ok_or_else(|| format!("it said {text:?}"))
 }

@@ -96,9 +96,13 @@ impl Options {
         match scenario.network.engine {
             EngineKind::Threads => Engine::Threads,
             EngineKind::Simulated => {
-                let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+                // Where turns are short, workers would wait for each other more than they work.
+                let usual = || match scenario.protocol.walk() {
+                    Some(walk) if !walk.has_long_turns() => 1,
+                    _ => std::thread::available_parallelism().map_or(1, usize::from),
+                };
                 let workers = self.workers.or(scenario.network.workers);
-                Engine::Simulated { workers: workers.unwrap_or_else(cores) }
+                Engine::Simulated { workers: workers.unwrap_or_else(usual) }
             }
         }
     }
