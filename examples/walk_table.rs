@@ -7,7 +7,7 @@
 //! ```
 //!
 //! FOLDER has the four files of MNIST as they are distributed (train-images-idx3-ubyte.gz …). Without
-//! names of parts all three are run: about 25 minutes on two cores. "Reference" is an independent
+//! names of parts all three are run: about 20 minutes on two free cores. "Reference" is an independent
 //! implementation, "paper" what is published. A cell is marked where it is further from the reference
 //! than both 2.5 points and two standard deviations of its seeds.
 

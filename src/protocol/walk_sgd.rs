@@ -261,11 +261,7 @@ impl WalkPeer {
         };
         let next = match (walk, &pass.remaining, routes) {
             (Walk::Uniform, Some(remaining), Some(routes)) => {
-                let chosen = pass.destination.or_else(|| match **remaining {
-                    // Nobody to choose among: a stream would cost more than the rest of a small update.
-                    [_] => Some(self.me),
-                    _ => pick(remaining, &mut moves()),
-                });
+                let chosen = pass.destination.or_else(|| pick(remaining, &mut moves()));
                 let destination = chosen.unwrap_or(self.me);
                 pass.destination = Some(destination);
                 if destination == self.me { self.me } else { routes.next(self.me, destination) }
