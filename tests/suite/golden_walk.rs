@@ -7,17 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use hushmesh::data::{LocalData, Partitioned};
 use hushmesh::learn::{Batch, Loss, Tasks};
-use hushmesh::network::{
-    Engine, Flow, Links, NetworkConfig, Outcome, Probe, Row, Schedule, Snapshot, run,
-};
-use hushmesh::policy::{Action, Needs, Policy, Visit};
+use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Outcome, Row, Schedule, run};
+use hushmesh::policy::{Action, Needs, Policy};
 use hushmesh::privacy::Pieces;
 use hushmesh::protocol::walk_sgd::{StepSize, WalkParameters, WalkPeer};
-use hushmesh::random::{Draws, Purpose, Stream, Streams, Tape};
+use hushmesh::random::{Draws, Purpose, Streams, Tape};
 use hushmesh::topology::{Routes, Topology, Walk, path};
 use hushmesh::units::{PeerId, Round, Seed};
 use ndarray::Array2;
 use serde::Deserialize;
+
+use crate::walk::{Keeper, Script};
 
 const TOLERANCE: f64 = 1e-10;
 const BATCH: usize = 4;
@@ -53,29 +53,6 @@ struct Golden {
 
 fn golden() -> Golden {
     serde_json::from_str(include_str!("../golden/walk.json")).unwrap()
-}
-
-/// Keeps the models that peers hold at the end.
-struct Keeper;
-
-impl Probe for Keeper {
-    type Local = Vec<f64>;
-    fn local(&self, _: PeerId, _: &Snapshot<'_>) -> Vec<f64> {
-        Vec::new()
-    }
-    fn parting(&self, _: PeerId, models: &[f64]) -> Vec<f64> {
-        models.to_vec()
-    }
-}
-
-/// Does as it is told.
-#[derive(Debug)]
-struct Script(Vec<Action>);
-
-impl Policy for Script {
-    fn decide(&mut self, visit: &Visit<'_>, _: &mut Stream) -> Action {
-        self.0[visit.number as usize]
-    }
 }
 
 const MULTIPLIER: f64 = 3.0;

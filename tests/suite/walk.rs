@@ -81,7 +81,7 @@ fn error_of_mean(values: &[f64]) -> f64 {
 }
 
 /// Keeps the models that peers hold at the end.
-struct Keeper;
+pub(crate) struct Keeper;
 
 impl Probe for Keeper {
     type Local = Vec<f64>;
@@ -95,7 +95,7 @@ impl Probe for Keeper {
 
 /// Does as it is told.
 #[derive(Debug)]
-struct Script(Vec<Action>);
+pub(crate) struct Script(pub(crate) Vec<Action>);
 
 impl Policy for Script {
     fn decide(&mut self, visit: &Visit<'_>, _: &mut Stream) -> Action {

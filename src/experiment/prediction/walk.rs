@@ -135,15 +135,14 @@ fn bounds(
     }
     let what = format!("{name}, risk of the mean iterate above the optimum");
     let mut items = vec![item("bound", &what, Reading::AtMost, whole)];
-    let parts: [(_, _, fn(&WalkBound) -> f64); 4] = [
-        ("bound_start", "of which for the start", |bound| bound.start),
-        ("bound_gradient", "for the size of gradients", |bound| bound.gradient),
-        ("bound_privacy", "for the noise", |bound| bound.privacy),
-        ("bound_sampling", "for drawing without replacement", |bound| bound.without_replacement),
-    ];
-    for (name, what, of) in parts {
-        if let Ok(bound) = &entry.value {
-            let stated = Stated::known(of(bound), "the same".to_string());
+    if let Ok(WalkBound { start, gradient, privacy, without_replacement, .. }) = entry.value {
+        for (name, what, part) in [
+            ("bound_start", "of which for the start", start),
+            ("bound_gradient", "for the size of gradients", gradient),
+            ("bound_privacy", "for the noise", privacy),
+            ("bound_sampling", "for drawing without replacement", without_replacement),
+        ] {
+            let stated = Stated::known(part, "the same".to_string());
             items.push(item(name, what, Reading::Given, stated));
         }
     }
