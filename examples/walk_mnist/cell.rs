@@ -1,8 +1,7 @@
 //! One cell of a table, or one point of a curve: MNIST learnt by walking tokens.
 //!
 //! Preparing MNIST takes longer than most walks over it, so cells with the same samples at the same
-//! peers share them. The peers, the engine and all draws are those of `hushmesh run` with seed 7, and
-//! so are the results, to the last bit.
+//! peers share them. The peers, the engine and all draws are those of `hushmesh run` with seed 7.
 
 use std::error::Error;
 use std::path::Path;
