@@ -96,13 +96,9 @@ impl Options {
         match scenario.network.engine {
             EngineKind::Threads => Engine::Threads,
             EngineKind::Simulated => {
-                // Where turns are short, workers would wait for each other more than they work.
-                let usual = || match scenario.protocol.walk() {
-                    Some(walk) if !walk.has_long_turns() => 1,
-                    _ => std::thread::available_parallelism().map_or(1, usize::from),
-                };
+                let cores = || std::thread::available_parallelism().map_or(1, usize::from);
                 let workers = self.workers.or(scenario.network.workers);
-                Engine::Simulated { workers: workers.unwrap_or_else(usual) }
+                Engine::Simulated { workers: workers.unwrap_or_else(cores) }
             }
         }
     }
@@ -536,35 +532,4 @@ fn of_each<'a>(exposures: &'a [Exposure], bound: impl Fn(&Exposure) -> Epsilon) 
         }
     };
     exposures.iter().map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn workers(decision: &str, options: Options) -> usize {
-        let text = format!(
-            "
-name: a walk
-seed: 1
-topology: {{ring: {{peers: 3}}}}
-data: {{source: twonorm, samples: {{per-peer: 10}}}}
-model: {{loss: logistic, regularisation: 0}}
-protocol: {{walk-sgd: {{batch: 5, step: {{constant: 0.1}}, decision: {decision}}}}}
-"
-        );
-        let checked = Checked::from_text("walk.yaml", &text).unwrap();
-        match options.engine(checked.scenario()) {
-            Engine::Simulated { workers } => workers,
-            Engine::Threads => panic!("the default engine is simulated"),
-        }
-    }
-
-    #[test]
-    fn short_turns_get_one_worker_unless_somebody_asks_for_more() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        assert_eq!(workers("null", Options::default()), 1);
-        assert_eq!(workers("{deep-q: {}}", Options::default()), cores);
-        assert_eq!(workers("null", Options { workers: Some(7) }), 7);
-    }
 }

@@ -10,8 +10,7 @@ pub struct NetworkConfig {
     /// `simulated` (default): virtual time, from one peer to a million. `threads`: a thread and a
     /// channel per peer, in real time.
     pub engine: EngineKind,
-    /// Worker threads of the simulated engine; default: one per core, and 1 for a walk whose updates are
-    /// short. Results do not depend on it.
+    /// Worker threads of the simulated engine; default: one per core. Results do not depend on it.
     pub workers: Option<usize>,
     /// Delays, bandwidth and loss.
     pub links: LinksConfig,

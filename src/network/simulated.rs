@@ -18,7 +18,7 @@ mod shard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
 use self::event::{Batch, Verdict};
 use self::shard::{Desk, Shard};
@@ -234,7 +234,7 @@ impl<M> Exchange<M> {
             });
         }
         for receiver in &self.from {
-            match receiver.recv() {
+            match wait(receiver) {
                 Ok(batch) => {
                     shard.accept(batch.events);
                     next = [next, batch.next].into_iter().flatten().min();
@@ -253,6 +253,20 @@ impl<M> Exchange<M> {
             let _ = sender.send(Batch { events: Vec::new(), next: None, verdict: Verdict::Failed });
         }
     }
+}
+
+/// Looks for a batch that is due any moment before going to sleep for it: a window may be
+/// microseconds of work, and to be woken takes longer.
+fn wait<T>(receiver: &Receiver<T>) -> Result<T, RecvError> {
+    const LOOKS: u32 = 2000;
+    for _ in 0..LOOKS {
+        match receiver.try_recv() {
+            Ok(batch) => return Ok(batch),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    receiver.recv()
 }
 
 #[cfg(test)]

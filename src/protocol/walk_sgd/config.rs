@@ -73,12 +73,6 @@ impl StepSize {
 }
 
 impl WalkSgdConfig {
-    /// Whether an update takes so long that several workers get through them faster than one: there are
-    /// no more at a time than tasks, and between any two of a task the workers have to meet.
-    pub fn has_long_turns(&self) -> bool {
-        self.batch >= 1000 || matches!(self.decision, Some(PolicyConfig::DeepQ(_)))
-    }
-
     /// Everything that is wrong with it: (field, what was expected).
     pub fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
