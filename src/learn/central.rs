@@ -45,9 +45,18 @@ pub fn central_optimum(
     ridge: f64,
     linear: &[f64],
 ) -> Result<Central, CentralError> {
+    optimum_from(vec![0.0; linear.len()], parts, ridge, linear)
+}
+
+/// The same from another start than 0.
+fn optimum_from(
+    mut w: Vec<f64>,
+    parts: &[Objective<'_>],
+    ridge: f64,
+    linear: &[f64],
+) -> Result<Central, CentralError> {
     const STEPS: usize = 200;
     let dimension = linear.len();
-    let mut w = vec![0.0; dimension];
     let mut g = vec![0.0; dimension];
     let mut part = vec![0.0; dimension];
     let mut trial = vec![0.0; dimension];
@@ -131,12 +140,15 @@ pub fn ball_optimum(
     radius: f64,
     dimension: usize,
 ) -> Result<Central, CentralError> {
-    const HALVINGS: i32 = 60;
+    const WIDENINGS: i32 = 20;
     let zero = vec![0.0; dimension];
     let value_at =
         |w: &[f64]| parts.iter().map(|f| f.value(w)).sum::<f64>() + 0.5 * ridge * dot(w, w);
-    let solve = |mu: f64| {
-        let best = central_optimum(parts, ridge + mu, &zero)?;
+    // Each from the last one found, which is near.
+    let mut start = zero.clone();
+    let mut solve = |mu: f64| {
+        let best = optimum_from(start.clone(), parts, ridge + mu, &zero)?;
+        start.clone_from(&best.w);
         let excess = norm(&best.w).ln() - radius.ln();
         Ok((best, excess))
     };
@@ -158,12 +170,12 @@ pub fn ball_optimum(
     let (mut high, mut low) = (most.ln(), most.ln());
     let mut at_low = solve(most)?;
     let mut at_high = at_low.clone();
-    for _ in 0..HALVINGS {
+    for _ in 0..WIDENINGS {
         if at_low.1 > 0.0 {
             break;
         }
         (high, at_high) = (low, at_low);
-        low -= std::f64::consts::LN_2;
+        low -= 8.0_f64.ln();
         at_low = solve(low.exp())?;
     }
     if at_low.1 <= 0.0 {
@@ -172,7 +184,7 @@ pub fn ball_optimum(
     }
     let (mut weight_low, mut weight_high) = (1.0, 1.0);
     for _ in 0..100 {
-        if at_high.1.abs() <= 1e-13 || high - low <= 1e-14 * high.abs() {
+        if at_high.1.abs() <= 1e-11 || high - low <= 1e-13 * high.abs() {
             break;
         }
         let (f_low, f_high) = (weight_low * at_low.1, weight_high * at_high.1);
