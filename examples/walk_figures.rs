@@ -19,7 +19,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use cell::{Cell, Outcome, run_all};
+use cell::{Asked, Cell, Outcome, run_all};
 use hushmesh::data::{LabelShards, Partition};
 use hushmesh::measure::Estimate;
 use hushmesh::policy::{DeepQ, PolicyConfig};
@@ -44,18 +44,9 @@ fn compared() -> [(&'static str, Option<PolicyConfig>); 3] {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().unwrap_or_else(|| "data".to_string());
-    let (counts, parts): (Vec<_>, Vec<_>) = arguments.partition(|word| word.starts_with("seeds="));
-    let seeds =
-        counts.last().and_then(|word| word.strip_prefix("seeds=")).unwrap_or("5").parse()?;
-    if let Some(other) =
-        parts.iter().find(|part| !["epsilon", "batch", "graphs"].contains(&part.as_str()))
-    {
-        return Err(format!("{other:?}: expected epsilon, batch, graphs or seeds=N").into());
-    }
+    let Asked { folder, parts, seeds } = Asked::of(&["epsilon", "batch", "graphs"])?;
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|other| other == part);
-    let folder = Path::new(&folder);
+    let folder = folder.as_path();
     if wanted("graphs") {
         graphs(folder, seeds)?;
     }

@@ -19,7 +19,7 @@ mod cell;
 use std::error::Error;
 use std::path::Path;
 
-use cell::{Cell, run_all};
+use cell::{Asked, Cell, run_all};
 use hushmesh::data::{LabelShards, Partition};
 use hushmesh::policy::{Activation, DeepQ, Periodic, PolicyConfig, Random, Threshold};
 use hushmesh::protocol::walk_sgd::StepSize;
@@ -115,18 +115,9 @@ const LIMITS: [(f64, f64, f64); 4] =
     [(0.5, 33.0, 62.0), (1.0, 56.0, 68.0), (2.0, 71.0, 70.0), (5.0, 77.0, 71.0)];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().unwrap_or_else(|| "data".to_string());
-    let (counts, parts): (Vec<_>, Vec<_>) = arguments.partition(|word| word.starts_with("seeds="));
-    let seeds =
-        counts.last().and_then(|word| word.strip_prefix("seeds=")).unwrap_or("5").parse()?;
-    if let Some(other) =
-        parts.iter().find(|part| !["table", "policies", "limits"].contains(&part.as_str()))
-    {
-        return Err(format!("{other:?}: expected table, policies, limits or seeds=N").into());
-    }
+    let Asked { folder, parts, seeds } = Asked::of(&["table", "policies", "limits"])?;
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|other| other == part);
-    let folder = Path::new(&folder);
+    let folder = folder.as_path();
     if wanted("table") {
         table(folder, seeds)?;
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::admm::{AdmmConfig, AdmmPeer};
 use self::gradient_descent::{GradientDescentConfig, GradientPeer, GradientTrackingConfig};
-use self::walk_sgd::{Cut, WalkPeer, WalkSgdConfig};
+use self::walk_sgd::{WalkParameters, WalkPeer, WalkSgdConfig};
 
 pub use automatic::Automatic;
 pub use per_peer::PerPeer;
@@ -71,8 +71,7 @@ impl ProtocolConfig {
             Self::GradientDescent(descent) => descent.rounds,
             Self::GradientTracking(tracking) => tracking.rounds,
             Self::WalkSgd(walk) => {
-                let batches = samples.into_iter().map(|m| Cut::new(m, walk.batch).batches());
-                let all = batches.map(u64::from).sum::<u64>() * u64::from(walk.passes);
+                let all = WalkParameters::updates_of(samples, walk.batch, walk.passes);
                 return walk.updates.map_or(all, |most| all.min(most.into()));
             }
         })

@@ -4,7 +4,7 @@
 //! peers share them. The peers, the engine and all draws are those of `hushmesh run` with seed 7.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +20,32 @@ use hushmesh::protocol::walk_sgd::{Cut, StepSize, WalkParameters, WalkPeer};
 use hushmesh::random::{Draws, Purpose, Streams};
 use hushmesh::topology::{Routes, Topology, Walk, complete, pick};
 use hushmesh::units::{Delta, Epsilon, PeerId, Round, Seed};
+
+/// What the command line asks for: `FOLDER [PART …] [seeds=N]`.
+pub(crate) struct Asked {
+    /// Where the four files of MNIST are.
+    pub(crate) folder: PathBuf,
+    /// Parts by name; none for all.
+    pub(crate) parts: Vec<String>,
+    /// How many seeds.
+    pub(crate) seeds: u32,
+}
+
+impl Asked {
+    /// Reads it; `known` are the parts that there are.
+    pub(crate) fn of(known: &[&str]) -> Result<Self, Box<dyn Error>> {
+        let mut arguments = std::env::args().skip(1);
+        let folder = arguments.next().unwrap_or_else(|| "data".to_string()).into();
+        let (counts, parts): (Vec<_>, Vec<_>) =
+            arguments.partition(|word| word.starts_with("seeds="));
+        let seeds =
+            counts.last().and_then(|word| word.strip_prefix("seeds=")).unwrap_or("5").parse()?;
+        if let Some(other) = parts.iter().find(|part| !known.contains(&part.as_str())) {
+            return Err(format!("{other:?}: expected {} or seeds=N", known.join(", ")).into());
+        }
+        Ok(Self { folder, parts, seeds })
+    }
+}
 
 const SEED: Seed = Seed(7);
 const TASKS: u32 = 10;

@@ -13,7 +13,7 @@ use crate::policy::Needs;
 use crate::privacy::{Budget, repetition};
 use crate::protocol::MOST_ROUNDS;
 use crate::protocol::walk_sgd::{Cut, WalkParameters, WalkPeer, WalkSgdConfig};
-use crate::random::{Draws, Purpose, Streams};
+use crate::random::{Draws, Family, Purpose, Streams};
 use crate::scenario::Scenario;
 use crate::topology::{Routes, Walk, pick};
 use crate::units::{Epsilon, PeerId, Round};
@@ -179,7 +179,7 @@ pub(super) fn peers(
 
 /// Where a task's token starts: at any peer with data, all equally likely; and the draws by which it
 /// goes on.
-fn start(streams: &Streams, task: u32, batches: &[u32]) -> (PeerId, crate::random::Family) {
+fn start(streams: &Streams, task: u32, batches: &[u32]) -> (PeerId, Family) {
     let family = streams.family(Purpose::Walk, task);
     let peer = pick(batches, &mut family.at(0, 0)).unwrap_or(PeerId(0));
     (peer, family)

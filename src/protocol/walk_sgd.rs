@@ -68,7 +68,7 @@ pub struct WalkParameters {
     pub batch: u32,
     /// How often every batch is used.
     pub passes: u32,
-    /// The updates after which a token has done its part: see [`updates`](Self::updates_of).
+    /// The updates after which a token has done its part: see [`updates_of`](Self::updates_of).
     pub updates: Round,
     /// η_t.
     pub step: StepSize,
@@ -104,14 +104,6 @@ impl WalkParameters {
         let batches = rows.into_iter().map(|rows| u64::from(Cut::new(rows, batch).batches()));
         batches.sum::<u64>() * u64::from(passes)
     }
-}
-
-/// How a token goes on.
-enum Way {
-    /// Another turn here.
-    Stay,
-    /// To a neighbour.
-    To(PeerId),
 }
 
 /// A token in a peer's hands.
@@ -243,17 +235,17 @@ impl WalkPeer {
                     return;
                 }
             }
-            match self.way(&mut token, context.neighbours()) {
-                Way::Stay => {}
-                Way::To(neighbour) => return self.send(token, neighbour, context),
+            let next = self.next(&mut token, context.neighbours());
+            if next != self.me {
+                return self.send(token, next, context);
             }
         }
         self.parked.push_back(token);
         context.timer(SimTime::ZERO);
     }
 
-    /// Where the token goes from here.
-    fn way(&self, token: &mut Held, neighbours: &[PeerId]) -> Way {
+    /// Where the token goes from here: to a neighbour, or nowhere.
+    fn next(&self, token: &mut Held, neighbours: &[PeerId]) -> PeerId {
         let WalkParameters { walk, routes, tokens, .. } = &*self.parameters;
         let pass = &mut token.pass;
         let (_, draws) = &tokens[pass.task as usize];
@@ -261,7 +253,7 @@ impl WalkPeer {
             pass.moves += 1;
             draws.at(0, pass.moves)
         };
-        let next = match (walk, &pass.remaining, routes) {
+        match (walk, &pass.remaining, routes) {
             (Walk::Uniform, Some(remaining), Some(routes)) => {
                 let chosen = pass.destination.or_else(|| pick(remaining, &mut moves()));
                 let destination = chosen.unwrap_or(self.me);
@@ -269,8 +261,7 @@ impl WalkPeer {
                 if destination == self.me { self.me } else { routes.next(self.me, destination) }
             }
             _ => walk.next(self.me, token.came_from, neighbours, &self.degrees, &mut moves()),
-        };
-        if next == self.me { Way::Stay } else { Way::To(next) }
+        }
     }
 
     fn send(&self, token: Held, to: PeerId, context: &mut Context<'_, Token>) {
@@ -327,8 +318,8 @@ impl WalkPeer {
                     number,
                     of: of * parameters.passes,
                 };
-                let draws = parameters.decisions[task].at(self.me.0.into(), number.into());
-                own.policy.decide(&visit, &mut { draws })
+                let mut draws = parameters.decisions[task].at(self.me.0.into(), number.into());
+                own.policy.decide(&visit, &mut draws)
             }
         };
 
@@ -460,8 +451,7 @@ impl WalkParameters {
         // A label flips the slope by 1 at the most, a record from one end to the other.
         let sensitivity =
             Sensitivity { label: widest * self.reach, record: widest * 2.0 * slope * self.reach };
-        let uses = batches.count.div_ceil(batches.of);
-        let deviation = multiplier * f64::from(uses) * sensitivity.record;
+        let deviation = multiplier * f64::from(batches.most_uses()) * sensitivity.record;
         Some(Release { deviation, sensitivity, batches, draws: &draws[task as usize], t })
     }
 }
@@ -473,7 +463,7 @@ impl Release<'_> {
 
     /// μ² of the batch that was used most, for a label and for a record.
     fn cost(&self) -> [f64; 2] {
-        let uses = f64::from(self.batches.count.div_ceil(self.batches.of));
+        let uses = f64::from(self.batches.most_uses());
         [self.sensitivity.label, self.sensitivity.record]
             .map(|moves| (uses * moves / self.deviation).powi(2))
     }

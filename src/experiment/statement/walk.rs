@@ -45,8 +45,8 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
         (1, 1) => "1 release with Gaussian noise per record".to_string(),
         _ => format!("{releases} releases with Gaussian noise per record, composed exactly"),
     };
-    let rests = match (&walk.decision, shared) {
-        (Some(policy), _) if policy.looks_at_data() => {
+    let rests = match &walk.decision {
+        Some(policy) if policy.looks_at_data() => {
             "; given the times of the releases, which depend on private data"
         }
         _ => "",
