@@ -69,9 +69,11 @@ pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
 pub use self::local::{LocalData, LocalView, Partitioned};
 pub use self::npy::NpyFiles;
-pub use self::partition::{Dirichlet, LabelShards, Partition, TwoGroups, WithRepetition};
+pub use self::partition::{
+    Dirichlet, LabelShards, Partition, RandomSizes, TwoGroups, WithRepetition,
+};
 pub use self::prepare::{Outline, Prepared, outline, prepare};
-pub use self::preprocess::{Clip, Divide, Pca, Scaled, Step};
+pub use self::preprocess::{Clip, Divide, NormOrder, Pca, Scaled, Step};
 pub use self::reach::Reach;
 pub use self::source::Source;
 

@@ -3,18 +3,26 @@
 mod central;
 mod cholesky;
 mod chord_newton;
+mod clipping;
 mod conjugate_gradients;
+mod descent;
 mod loss;
 mod model;
 mod objective;
 mod one_vs_all;
+mod regulariser;
+mod svm;
 mod vector;
 
 pub use central::{Central, CentralError, ball_optimum, central_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
+pub use clipping::Clipping;
+pub use descent::stationary_point;
 pub use loss::Loss;
 pub use model::ModelConfig;
 pub use objective::{Objective, Samples};
 pub use one_vs_all::{Batch, Tasks};
+pub use regulariser::Regulariser;
+pub use svm::svm_optimum;
 pub use vector::{axpy, distance, dot, norm};

@@ -40,7 +40,7 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use hushmesh::data::{DataConfig, LocalData, Samples, Source, prepare};
-//! use hushmesh::learn::{Loss, central_optimum, distance};
+//! use hushmesh::learn::{Loss, Regulariser, central_optimum, distance};
 //! use hushmesh::measure::{MeasureConfig, Scorer};
 //! use hushmesh::network::{self, Engine, Flow, Links, NetworkConfig, Schedule};
 //! use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer};
@@ -66,8 +66,9 @@
 //!
 //! // Measuring sees everything, and so can solve the pooled problem: regularisation 10 × 0.1.
 //! let train = data.train.clone();
+//! let share = Regulariser::ridge(ridge);
 //! let scorer =
-//!     Scorer::new(&MeasureConfig::default(), train, None, None, Loss::Logistic, ridge);
+//!     Scorer::new(&MeasureConfig::default(), train, None, None, Loss::Logistic, share);
 //! let optimum = central_optimum(&scorer.objectives(), 1.0, &vec![0.0; data.train.dimension()])?.w;
 //!
 //! let mut worst = f64::INFINITY;

@@ -39,6 +39,10 @@ pub struct DataConfig {
     /// How training rows are dealt to peers. Default `even`.
     #[serde(default)]
     pub partition: Partition,
+    /// Peers that hold no rows, such as a server or a relay; the partition deals to the others, as if
+    /// these were all. Default none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<u32>,
     /// Whether every repeat has the same rows, split and partition. Default false.
     #[serde(default)]
     pub fixed: bool,
@@ -53,6 +57,7 @@ impl From<Source> for DataConfig {
             test_share: 0.0,
             preprocess: Vec::new(),
             partition: Partition::Even,
+            without: Vec::new(),
             fixed: false,
         }
     }
@@ -123,8 +128,10 @@ impl DataConfig {
                 problem("samples.per-peer", "found 0, expected at least one row".to_string());
             }
             (_, Some(_)) => {
-                let counts = share_is_valid.then(|| self.counts(peers.unwrap_or(1), None));
-                if let Some(counts) = counts.flatten() {
+                // Without a number of peers, of one that holds rows.
+                let peers = peers.unwrap_or(1 + self.without.len());
+                let countable = share_is_valid && self.owners(peers) > 0;
+                if let Some(counts) = countable.then(|| self.counts(peers, None)).flatten() {
                     if u32::try_from(counts.total()).is_err() {
                         let message =
                             format!("{} rows, expected at most {}", counts.total(), u32::MAX);
@@ -142,13 +149,30 @@ impl DataConfig {
         if peers == Some(0) {
             problem("partition", "there is no peer to deal rows to, expected one".to_string());
         }
+        let mut without_is_valid = true;
+        for (i, peer) in self.without.iter().enumerate() {
+            let message = if self.without[..i].contains(peer) {
+                format!("peer {peer} is listed already, expected it once")
+            } else if let Some(peers) = peers.filter(|&peers| *peer as usize >= peers) {
+                format!("found peer {peer}, expected one of 0 to {}", peers.saturating_sub(1))
+            } else {
+                continue;
+            };
+            without_is_valid = false;
+            problem(&format!("without.{i}"), message);
+        }
+        let owners = peers.filter(|_| without_is_valid).map(|peers| self.owners(peers));
+        if owners == Some(0) && !self.without.is_empty() {
+            let message = "leaves no peer to deal rows to, expected one";
+            problem("without", message.to_string());
+        }
         if self.partition.looks_at_labels() && self.source.task() == Task::Regression {
             let field = format!("partition.{}", self.partition.name());
             let message = "labels of a regression are numbers: expected a partition without labels";
             problem(&field, message.to_string());
         }
         problems.extend(Step::check(&self.preprocess).into_iter().map(within("preprocess")));
-        problems.extend(self.partition.check(peers).into_iter().map(within("partition")));
+        problems.extend(self.partition.check(owners).into_iter().map(within("partition")));
         problems
     }
 
@@ -159,6 +183,11 @@ impl DataConfig {
         place.map(|place| format!("preprocess.{place}"))
     }
 
+    /// How many of `peers` rows are dealt to.
+    pub(super) fn owners(&self, peers: usize) -> usize {
+        peers.saturating_sub(self.without.len())
+    }
+
     /// How many rows are trained on and held out; `extent` is what there is in the file, for a source
     /// that is one. Nothing where neither says.
     pub(super) fn counts(&self, peers: usize, extent: Option<Extent>) -> Option<Counts> {
@@ -166,7 +195,8 @@ impl DataConfig {
             (Some(extent), _) => extent.counts(self.test_share),
             (None, Some(Samples::Total(rows))) => Counts::of_total(rows as usize, self.test_share),
             (None, Some(Samples::PerPeer(rows))) => {
-                let owners = if self.partition == Partition::Replicated { 1 } else { peers };
+                let replicated = self.partition == Partition::Replicated;
+                let owners = if replicated { 1 } else { self.owners(peers) };
                 Counts::of_train((rows as usize).saturating_mul(owners), self.test_share)
             }
             (None, None) => return None,
@@ -202,6 +232,7 @@ mod tests {
             test_share: 0.25
             preprocess: [standardise, unit-ball]
             partition: {ratio: [1, 2, 0]}
+            without: [3, 0]
             fixed: true";
         let source = LinearRegression { dimension: 5, norm: 2.0, noise: 0.1, bound: 3.0 };
         let expected = DataConfig {
@@ -210,10 +241,11 @@ mod tests {
             test_share: 0.25,
             preprocess: vec![Step::Standardise, Step::UnitBall],
             partition: Partition::Ratio(vec![1.0, 2.0, 0.0]),
+            without: vec![3, 0],
             fixed: true,
         };
         assert_eq!(parse(text).unwrap(), expected);
-        assert_eq!(expected.check(Some(3)), []);
+        assert_eq!(expected.check(Some(5)), []);
     }
 
     #[test]
@@ -241,7 +273,7 @@ mod tests {
             let files = source.matches(": a").count() + source.matches(": b").count();
             assert_eq!(config.source.paths_mut().len(), files, "{source}");
         }
-        let steps = "[divide: {by: 255}, clip: {norm: 2}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
+        let steps = "[divide: {by: 255}, clip: {norm: 2}, clip: {norm: 2, order: l1}, max-scale: all, {max-scale: {columns: [age]}}, pca: {dimension: 5}, \
                      intercept, unit-sphere]";
         for partition in [
             "{dirichlet-sizes: {alpha: 0.5}}",
@@ -249,6 +281,7 @@ mod tests {
             "{label-shards: {per_peer: 2}}",
             "{dirichlet-labels: {alpha: 0.1}}",
             "{with-repetition: {rows: 100}}",
+            "{random-sizes: {floor: 0.5}}",
             "replicated",
         ] {
             let text = format!(
@@ -308,7 +341,8 @@ mod tests {
                 "source.linear-logistic.norm: found NaN, expected a finite number from 0",
                 "test_share: found 1, expected a share from 0 to below 1",
                 "samples: missing, expected {total: …} or {per-peer: …} for a drawn source",
-                "partition.ratio: number of weights: found 1, expected 2, one for each peer",
+                "partition.ratio: number of weights: found 1, expected 2, one for each peer that \
+                 is dealt to",
             ]
         );
     }
@@ -340,5 +374,36 @@ mod tests {
             assert_eq!(listed, [expected]);
         }
         assert_eq!(with(Samples::Total(3), 0.5).check(Some(0)).len(), 1);
+    }
+    #[test]
+    fn peers_without_rows_exist_are_listed_once_and_leave_somebody() {
+        let with = |without: &[u32], partition| DataConfig {
+            samples: Some(Samples::PerPeer(4)),
+            without: without.to_vec(),
+            partition,
+            ..DataConfig::from(Source::Twonorm)
+        };
+        let listed = |without: &[u32], partition, peers| -> Vec<String> {
+            let problems = with(without, partition).check(peers);
+            problems.iter().map(|(field, message)| format!("{field}: {message}")).collect()
+        };
+        assert_eq!(listed(&[0, 2], Partition::Even, Some(3)), Vec::<String>::new());
+        assert_eq!(listed(&[9], Partition::Even, None), Vec::<String>::new());
+        assert_eq!(
+            listed(&[1, 3, 1], Partition::Even, Some(3)),
+            [
+                "without.1: found peer 3, expected one of 0 to 2",
+                "without.2: peer 1 is listed already, expected it once",
+            ]
+        );
+        assert_eq!(
+            listed(&[1, 0], Partition::Even, Some(2)),
+            ["without: leaves no peer to deal rows to, expected one"]
+        );
+        assert_eq!(
+            listed(&[0], Partition::Ratio(vec![1.0; 3]), Some(3)),
+            ["partition.ratio: number of weights: found 3, expected 2, one for each peer that is \
+              dealt to"]
+        );
     }
 }

@@ -16,7 +16,7 @@ pub enum Partition {
     /// default.
     #[default]
     Even,
-    /// Shuffled, then dealt in proportion to one weight per peer, each from 0 to 1e9 and not all 0;
+    /// Shuffled, then dealt in proportion to one weight per peer that holds rows, each from 0 to 1e9 and not all 0;
     /// a peer with weight 0 gets no rows. Fractions of a row go to the largest remainders, ties to
     /// the lowest peer.
     Ratio(Vec<f64>),
@@ -26,6 +26,9 @@ pub enum Partition {
     /// Shuffled, then dealt in parts whose shares of all rows are drawn from a symmetric Dirichlet
     /// law: the smaller alpha, the more uneven. A peer may get no rows.
     DirichletSizes(Dirichlet),
+    /// Shuffled, then dealt in sizes drawn at random: everybody has a floor of rows, and the rest is
+    /// shared in proportions that are uniform over all there are.
+    RandomSizes(RandomSizes),
     /// Shuffled, then dealt so that each of the first half of the peers (rounded up) has u times as
     /// many rows as each of the others, up to fractions of a row.
     TwoGroups(TwoGroups),
@@ -51,6 +54,14 @@ pub enum Partition {
 pub struct Dirichlet {
     /// The concentration, 0.001 to 1,000,000: near 0 one peer gets all, large ones deal evenly.
     pub alpha: f64,
+}
+
+/// Sizes drawn at random above a floor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomSizes {
+    /// What everybody has at least, as a share of rows/peers, rounded down; 0 to 1.
+    pub floor: f64,
 }
 
 /// Two groups of peers with different numbers of rows.
@@ -103,7 +114,10 @@ impl Partition {
             | Self::TwoGroups(_)
             | Self::WithRepetition(_)
             | Self::Replicated => false,
-            Self::DirichletSizes(_) | Self::DirichletLabels(_) | Self::LabelShards(_) => true,
+            Self::DirichletSizes(_)
+            | Self::RandomSizes(_)
+            | Self::DirichletLabels(_)
+            | Self::LabelShards(_) => true,
         }
     }
 
@@ -114,6 +128,7 @@ impl Partition {
             Self::Ratio(_) => "ratio",
             Self::Blocks => "blocks",
             Self::DirichletSizes(_) => "dirichlet-sizes",
+            Self::RandomSizes(_) => "random-sizes",
             Self::TwoGroups(_) => "two-groups",
             Self::LabelShards(_) => "label-shards",
             Self::DirichletLabels(_) => "dirichlet-labels",
@@ -130,6 +145,9 @@ impl Partition {
             Self::DirichletSizes(Dirichlet { alpha })
             | Self::DirichletLabels(Dirichlet { alpha }) => {
                 ("alpha", *alpha, (1e-3..=1e6).contains(alpha), "0.001 to 1000000".to_string())
+            }
+            Self::RandomSizes(RandomSizes { floor }) => {
+                ("floor", *floor, (0.0..=1.0).contains(floor), "0 to 1".to_string())
             }
             Self::TwoGroups(TwoGroups { unevenness: u }) => {
                 ("unevenness", *u, (1.0..=HEAVIEST).contains(u), "1 to 1e9".to_string())
@@ -161,7 +179,7 @@ fn check_weights(weights: &[f64], peers: Option<usize>) -> Vec<(String, String)>
     }
     if let Some(peers) = peers.filter(|&peers| peers != weights.len()) {
         let message = format!(
-            "number of weights: found {}, expected {peers}, one for each peer",
+            "number of weights: found {}, expected {peers}, one for each peer that is dealt to",
             weights.len()
         );
         problems.push(("ratio".to_string(), message));

@@ -54,7 +54,8 @@ pub struct Outline {
     pub dimension: usize,
     /// Number of classes, where there are several to learn; else 0.
     pub classes: usize,
-    /// Rows of the peer that has fewest; where sizes are drawn, the fewest that it can have.
+    /// Rows of the peer that has fewest among those that are dealt to; where sizes are drawn, the
+    /// fewest that it can have.
     pub min_rows: usize,
     /// Rows of the peer that has most; where sizes are drawn, the most that it can have.
     pub max_rows: usize,
@@ -84,7 +85,8 @@ pub fn prepare(
     let (dimension, room) = widths(&steps, features.len())?;
     let extent = source.extent();
     let counts = require_training_rows(config, peers, extent, room)?;
-    let dealt_rows = config.partition.dealt(counts.train, peers);
+    let owners = config.owners(peers);
+    let dealt_rows = config.partition.dealt(counts.train, owners);
     // Where all peers hold the same rows, these are preprocessed once and copied at the end: the
     // copies need no room for the columns on the way.
     let copies = config.partition == Partition::Replicated;
@@ -99,7 +101,7 @@ pub fn prepare(
     let rows = if given { split_as_given(counts) } else { split(counts, streams) };
     let labels = |rows: &[u32]| source.labels(rows);
     let originals = if copies { rows.train.clone() } else { Vec::new() };
-    let dealt = config.partition.deal(rows.train, peers, labels, streams);
+    let dealt = config.partition.deal(rows.train, owners, labels, streams).without(&config.without);
     let order = if copies { &originals } else { &dealt.order };
     let mut y = gather(&source, order, features.len(), &mut train);
     let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
@@ -150,8 +152,9 @@ pub fn outline(
     let (extent, d, classes) = config.source.shape(base)?;
     let (dimension, room) = widths(&steps(config, intercept), d)?;
     let counts = require_training_rows(config, peers, extent, room)?;
-    let (min_rows, max_rows) = config.partition.span(counts.train, peers);
-    let train_rows = config.partition.dealt(counts.train, peers);
+    let owners = config.owners(peers);
+    let (min_rows, max_rows) = config.partition.span(counts.train, owners);
+    let train_rows = config.partition.dealt(counts.train, owners);
     let source_rows = counts.total();
     let test_rows = counts.test;
     Ok(Outline { train_rows, source_rows, test_rows, dimension, classes, min_rows, max_rows })
@@ -193,7 +196,7 @@ fn require_training_rows(
     if counts.train == 0 {
         return Err(DataError::NoTrainingRows { rows });
     }
-    let dealt = config.partition.dealt(counts.train, peers);
+    let dealt = config.partition.dealt(counts.train, config.owners(peers));
     if u32::try_from(dealt).is_err() {
         return Err(DataError::TooLarge { rows: dealt, columns });
     }

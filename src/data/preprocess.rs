@@ -58,6 +58,35 @@ pub struct Divide {
 pub struct Clip {
     /// The norm B that no row exceeds, above 0 and finite.
     pub norm: f64,
+    /// Which norm: `l2` (default), the length, or `l1`, the sum of absolute values, which is no
+    /// smaller and so bounds the length too.
+    #[serde(default, skip_serializing_if = "NormOrder::is_default")]
+    pub order: NormOrder,
+}
+
+impl Clip {
+    /// To a length.
+    pub fn to(norm: f64) -> Self {
+        Self { norm, order: NormOrder::L2 }
+    }
+}
+
+/// Which norm of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NormOrder {
+    /// |x|₁ = Σ|x_k|.
+    L1,
+    /// |x|₂ = √Σx_k².
+    #[default]
+    L2,
+}
+
+impl NormOrder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_default(&self) -> bool {
+        *self == Self::L2
+    }
 }
 
 /// Which features are scaled.
@@ -127,7 +156,7 @@ impl Step {
                     let message = format!("found {by}, expected a finite number above 0");
                     problem(".divide.by", &message);
                 }
-                Self::Clip(Clip { norm }) if !(*norm > 0.0 && norm.is_finite()) => {
+                Self::Clip(Clip { norm, .. }) if !(*norm > 0.0 && norm.is_finite()) => {
                     let message = format!("found {norm}, expected a finite number above 0");
                     problem(".clip.norm", &message);
                 }
@@ -209,8 +238,8 @@ impl Step {
             }
             Self::UnitSphere => parts(train, test)
                 .try_for_each(|part| scaling::unit_sphere(part.view_mut()).map_err(overflow)),
-            Self::Clip(Clip { norm }) => parts(train, test)
-                .try_for_each(|part| scaling::clip(part.view_mut(), *norm).map_err(overflow)),
+            Self::Clip(clip) => parts(train, test)
+                .try_for_each(|part| scaling::clip(part.view_mut(), *clip).map_err(overflow)),
             Self::Pca(Pca { dimension, centre }) => {
                 let axes = pca::Axes::fit(train.view(), *dimension, *centre).map_err(overflow)?;
                 for part in parts(train, test) {

@@ -104,7 +104,7 @@ impl Assembly {
             test,
             perturbed,
             scenario.model.loss,
-            ridge,
+            scenario.model.regulariser(n),
         );
         let measures = |what| scenario.measure.has(what);
         let solves = |measured: bool| match solve {

@@ -11,12 +11,13 @@ use super::vector::{axpy, dot, norm};
 /// No optimum was found.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[error(
-    "the central problem was not solved: gradient norm {gradient} after {iterations} Newton steps"
+    "the central problem was not solved: gradient norm, or duality gap, {gradient} after {iterations} \
+     steps"
 )]
 pub struct CentralError {
-    /// Norm of the gradient where it gave up.
+    /// Norm of the gradient, or the duality gap, where it gave up.
     pub gradient: f64,
-    /// Newton steps taken.
+    /// Steps taken: Newton's, or passes over the samples.
     pub iterations: usize,
 }
 

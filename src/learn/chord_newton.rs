@@ -231,6 +231,7 @@ mod tests {
                         let slope = match loss {
                             Loss::Logistic => -y[j] / (1.0 + (y[j] * z).exp()),
                             Loss::Squared => z - y[j],
+                            Loss::Hinge => unreachable!("it has no Hessian"),
                         };
                         slope * x[[j, k]] / m
                     })

@@ -11,6 +11,9 @@ pub enum Loss {
     Logistic,
     /// Squared loss, real targets: ℓ(y, z) = ½(z − y)².
     Squared,
+    /// Hinge loss, labels ±1: ℓ(y, z) = max(0, 1 − yz), which has a kink at yz = 1. For protocols that
+    /// ask for subgradients alone.
+    Hinge,
 }
 
 impl Loss {
@@ -21,10 +24,11 @@ impl Loss {
             // log(2 cosh(z/2)) = |z|/2 + log(1 + e^{−|z|})
             Self::Logistic => 0.5 * z.abs() - 0.5 * y * z + (-z.abs()).exp().ln_1p(),
             Self::Squared => 0.5 * (z - y) * (z - y),
+            Self::Hinge => (1.0 - y * z).max(0.0),
         }
     }
 
-    /// dℓ/dz.
+    /// dℓ/dz, and at the kink of the hinge loss the subgradient 0.
     #[inline]
     pub fn derivative(self, y: f64, z: f64) -> f64 {
         match self {
@@ -34,10 +38,12 @@ impl Loss {
                 0.5 * (((1.0 - e) / (1.0 + e)).copysign(z) - y)
             }
             Self::Squared => z - y,
+            Self::Hinge if y * z < 1.0 => -y,
+            Self::Hinge => 0.0,
         }
     }
 
-    /// d²ℓ/dz², which depends on the label in neither loss.
+    /// d²ℓ/dz², which depends on the label in no loss; 0 for the hinge loss, on both sides of its kink.
     #[inline]
     pub fn curvature(self, z: f64) -> f64 {
         match self {
@@ -46,14 +52,16 @@ impl Loss {
                 e / ((1.0 + e) * (1.0 + e))
             }
             Self::Squared => 1.0,
+            Self::Hinge => 0.0,
         }
     }
 
-    /// The largest curvature.
+    /// The Lipschitz constant of dℓ/dz: the largest curvature, without bound where there is a kink.
     pub fn smoothness(self) -> f64 {
         match self {
             Self::Logistic => 0.25,
             Self::Squared => 1.0,
+            Self::Hinge => f64::INFINITY,
         }
     }
 
@@ -63,12 +71,16 @@ impl Loss {
         match self {
             Self::Logistic => Some(0.5 * (1.0 + label_size)),
             Self::Squared => None,
+            Self::Hinge => Some(label_size),
         }
     }
 
     /// Whether labels are classes, ±1.
     pub fn is_classification(self) -> bool {
-        self == Self::Logistic
+        match self {
+            Self::Logistic | Self::Hinge => true,
+            Self::Squared => false,
+        }
     }
 }
 
@@ -103,5 +115,20 @@ mod tests {
                 }
             }
         }
+    }
+    #[test]
+    fn hinge_is_the_larger_of_two_lines_and_its_slope_a_subgradient() {
+        for y in [-1.0, 1.0] {
+            for z in [-3.0, -1.0, -0.4, 0.0, 0.7, 1.0, 2.5] {
+                let (value, slope) = (Loss::Hinge.value(y, z), Loss::Hinge.derivative(y, z));
+                assert_eq!(value, if y * z < 1.0 { 1.0 - y * z } else { 0.0 });
+                for other in [-4.0, -1.0, 0.0, 0.99, 1.0, 1.01, 4.0] {
+                    assert!(Loss::Hinge.value(y, other) >= value + slope * (other - z) - 1e-15);
+                }
+                assert!(slope.abs() <= Loss::Hinge.greatest_slope(1.0).unwrap());
+            }
+        }
+        assert!(Loss::Hinge.is_classification());
+        assert_eq!((Loss::Hinge.curvature(0.3), Loss::Hinge.smoothness()), (0.0, f64::INFINITY));
     }
 }

@@ -40,8 +40,8 @@ impl Tasks {
                 let z = dot(x, models);
                 match loss {
                     Loss::Squared => z,
-                    Loss::Logistic if z.is_nan() => z,
-                    Loss::Logistic => {
+                    Loss::Logistic | Loss::Hinge if z.is_nan() => z,
+                    Loss::Logistic | Loss::Hinge => {
                         if z > 0.0 {
                             1.0
                         } else {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
 use crate::data::{LocalView, Partitioned, Table};
-use crate::learn::{Batch, Loss, Objective, Samples, Tasks, axpy, dot};
+use crate::learn::{Batch, Loss, Objective, Regulariser, Samples, Tasks, axpy, dot};
 use crate::network::{Probe, Snapshot};
 use crate::units::PeerId;
 
@@ -77,7 +77,7 @@ pub struct Scorer {
     tangents: Option<Tangents>,
     tasks: Tasks,
     loss: Loss,
-    ridge: f64,
+    regulariser: Regulariser,
     wants: [bool; 3],
     /// Whether the risk of tokens is compared with the optimum's.
     compares: bool,
@@ -99,19 +99,20 @@ pub struct Reference {
 }
 
 impl Scorer {
-    /// Scores under J_i = mean loss + (ridge/2)|w|².
+    /// Scores under J_i = mean loss + R, R the regulariser.
     pub fn new(
         config: &MeasureConfig,
         train: Arc<Partitioned>,
         test: Option<Table>,
         perturbed: Option<Perturbed>,
         loss: Loss,
-        ridge: f64,
+        regulariser: Regulariser,
     ) -> Self {
         let wants = [What::Risk, What::Train, What::Test].map(|what| config.has(what));
         let compares = config.has(What::Optimum);
         let tasks = Tasks::One;
-        Self { train, test, perturbed, tangents: None, tasks, loss, ridge, wants, compares }
+        let tangents = None;
+        Self { train, test, perturbed, tangents, tasks, loss, regulariser, wants, compares }
     }
 
     /// The same for the models of several tasks.
@@ -124,7 +125,7 @@ impl Scorer {
     pub fn pooled(&self, task: u32) -> Batch<'_> {
         let LocalView { x, y } = self.train.everybody();
         let x = x.to_slice().expect("rows are stored one after the other");
-        let Self { tasks, loss, ridge, .. } = *self;
+        let Self { tasks, loss, regulariser: Regulariser { ridge, .. }, .. } = *self;
         Batch { x, y, tasks, task, loss, ridge }
     }
 
@@ -148,7 +149,7 @@ impl Scorer {
             let predicted = self.tasks.predict(self.loss, models, x);
             sum += match self.loss {
                 _ if predicted.is_nan() => f64::NAN,
-                Loss::Logistic => f64::from(u8::from(predicted == y)),
+                Loss::Logistic | Loss::Hinge => f64::from(u8::from(predicted == y)),
                 Loss::Squared => (predicted - y) * (predicted - y),
             };
             count += 1.0;
@@ -180,7 +181,7 @@ impl Scorer {
 
     /// J_i(w).
     fn risk(&self, peer: PeerId, w: &[f64]) -> f64 {
-        self.mean_loss(&self.train, peer).value(w) + 0.5 * self.ridge * dot(w, w)
+        self.mean_loss(&self.train, peer).value(w) + self.regulariser.value(w)
     }
 
     /// J~_i(w) = J_i(w) with the labels that the peer sees, + η_iᵀw/n.
@@ -190,7 +191,7 @@ impl Scorer {
         };
         let mean_loss = self.mean_loss(&perturbed.train, peer).value(w);
         let linear = self.linear_terms().nth(peer.index()).map_or(0.0, |eta| dot(eta, w));
-        mean_loss + 0.5 * self.ridge * dot(w, w) + linear
+        mean_loss + self.regulariser.value(w) + linear
     }
 
     /// Compares averages with the tangents at this optimum from now on.
@@ -200,7 +201,7 @@ impl Scorer {
         let objectives = self.objectives_as_solved();
         for (g, objective) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(&objectives) {
             objective.gradient(optimum, g);
-            axpy(self.ridge, optimum, g);
+            self.regulariser.add_gradient(optimum, g);
         }
         for (g, eta) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(self.linear_terms()) {
             axpy(1.0, eta, g);

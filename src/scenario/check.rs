@@ -7,6 +7,7 @@ use super::config::Scenario;
 use super::document::{Document, Origin};
 use super::problem::{Problem, Problems};
 use crate::data::Task;
+use crate::learn::Loss;
 use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
 use crate::policy::PolicyConfig;
@@ -138,6 +139,14 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.model.loss.is_classification() && scenario.data.source.task() == Task::Regression {
         add("model.loss", "the source has real targets: expected `squared`");
     }
+    if scenario.model.loss == Loss::Hinge && !takes_subgradients(&scenario.protocol) {
+        let message = "the hinge loss has a kink, and the protocol needs a derivative that has none: \
+                       expected `logistic`";
+        add("model.loss", message);
+    }
+    if scenario.model.sine > 0.0 && !takes_sine(&scenario.protocol) {
+        add("model.sine", "the protocol needs a convex regulariser: expected 0");
+    }
     if scenario.data.source.task() == Task::MultiClass {
         if !trains_each_class(&scenario.protocol) {
             let message = "labels of more than two classes: expected `positive`, or a protocol that \
@@ -148,8 +157,16 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
             add("privacy.labels", "expected labels of two classes");
         }
     }
-    if scenario.privacy.labels.is_some() && !scenario.model.loss.is_classification() {
-        add("privacy.labels", "targets are no classes to be randomised: expected `loss: logistic`");
+    if scenario.privacy.labels.is_some() {
+        let message = match scenario.model.loss {
+            Loss::Logistic => None,
+            Loss::Squared => Some("targets are no classes to be randomised"),
+            // Its expectation over answers ±k is not the loss of the label.
+            Loss::Hinge => Some("the hinge loss has no unbiased version for randomised labels"),
+        };
+        if let Some(message) = message {
+            add("privacy.labels", &format!("{message}: expected `loss: logistic`"));
+        }
     }
     if scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some()) {
         if scenario.protocol.walk().is_none() && scenario.measure.every.is_some_and(|n| n != 1) {
@@ -264,6 +281,26 @@ fn trains_each_class(protocol: &ProtocolConfig) -> bool {
     }
 }
 
+/// Whether a protocol makes do with subgradients, so that the loss may have a kink.
+fn takes_subgradients(protocol: &ProtocolConfig) -> bool {
+    match protocol {
+        ProtocolConfig::Admm(_)
+        | ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_)
+        | ProtocolConfig::WalkSgd(_) => false,
+    }
+}
+
+/// Whether a protocol adds the sine term to its objective, which is then not convex.
+fn takes_sine(protocol: &ProtocolConfig) -> bool {
+    match protocol {
+        ProtocolConfig::Admm(_)
+        | ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::GradientTracking(_)
+        | ProtocolConfig::WalkSgd(_) => false,
+    }
+}
+
 /// The graph of the first repeat, or why there is none: (field of the section, message).
 fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {
     scenario.topology.build(&Streams::new(scenario.seed, 0), base).map_err(|error| {
@@ -303,5 +340,42 @@ mod tests {
         }
         let two = text.replace("{clusters: {classes: 3, dimension: 2, separation: 1}}", "twonorm");
         assert!(Checked::from_text("a.yaml", &two).is_ok());
+    }
+    #[test]
+    fn kinks_and_sines_are_for_protocols_that_take_them() {
+        let text = |model: &str, labels: &str| {
+            format!(
+                "name: kink\nseed: 1\ntopology: {{ring: {{peers: 3}}}}\n\
+                 data: {{source: twonorm, samples: {{per-peer: 5}}}}\nmodel: {{{model}}}\n\
+                 privacy: {{{labels}}}\nprotocol: {{gradient-descent: {{step: 0.1, rounds: 2}}}}"
+            )
+        };
+        for (model, labels, expected) in [
+            ("loss: logistic, regularisation: 1, sine: 0", "", None),
+            ("loss: hinge, regularisation: 1", "", Some("model.loss: the hinge loss has a kink")),
+            (
+                "loss: hinge, regularisation: 1",
+                "labels: {epsilon: 1}",
+                Some("privacy.labels: the hinge loss has no unbiased version"),
+            ),
+            (
+                "loss: logistic, regularisation: 1, sine: 0.5",
+                "",
+                Some("model.sine: the protocol needs a convex regulariser: expected 0"),
+            ),
+            (
+                "loss: logistic, regularisation: 1, sine: -1",
+                "",
+                Some("model.sine: expected a finite number from 0, found -1"),
+            ),
+        ] {
+            let found =
+                Checked::from_text("a.yaml", &text(model, labels)).map_err(|e| e.to_string());
+            match (found, expected) {
+                (Ok(_), None) => {}
+                (Err(listed), Some(expected)) => assert!(listed.contains(expected), "{listed}"),
+                (found, expected) => panic!("{model}: {found:?}, expected {expected:?}"),
+            }
+        }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn central(train: &Partitioned, loss: Loss, a: f64) -> Vec<f64> {
                         (-y * p, p * (1.0 - p))
                     }
                     Loss::Squared => (z - y, 1.0),
+                    Loss::Hinge => unreachable!("no protocol here takes it"),
                 };
                 for r in 0..d {
                     gradient[r] += slope * x[r] / m;
@@ -88,6 +89,7 @@ fn distance_to_optimum(topology: &str, loss: Loss, partition: &str, protocol: &s
         Loss::Squared => {
             ("{linear-regression: {dimension: 6, norm: 2, noise: 0.3, bound: 4}}", "squared")
         }
+        Loss::Hinge => unreachable!("no protocol here takes it"),
     };
     let yaml = format!(
         "name: convergence\nseed: 7\ntopology: {topology}\n\

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hushmesh::data::{LocalData, Partitioned};
-use hushmesh::learn::{Loss, Objective, Samples, axpy, central_optimum, distance, norm};
+use hushmesh::learn::{
+    Loss, Objective, Regulariser, Samples, axpy, central_optimum, distance, norm,
+};
 use hushmesh::measure::{MeasureConfig, Perturbed, Scorer, What};
 use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Row, Schedule, run};
 use hushmesh::privacy::randomized_response::coefficient;
@@ -142,7 +144,8 @@ impl Golden {
         let config = MeasureConfig { what: vec![What::Average], ..MeasureConfig::default() };
         let perturbed = Perturbed { train: self.seen(), linear: self.linear() };
         let clean = self.samples(|y| *y, &self.y_true);
-        Scorer::new(&config, clean, None, Some(perturbed), Loss::Logistic, self.a / self.n as f64)
+        let regulariser = Regulariser::ridge(self.a / self.n as f64);
+        Scorer::new(&config, clean, None, Some(perturbed), Loss::Logistic, regulariser)
     }
 
     /// ∇J~_i(w).

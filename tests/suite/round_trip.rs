@@ -2,8 +2,8 @@
 
 use hushmesh::data::{
     Categories, Clip, Clusters, CsvFile, DataConfig, Dirichlet, Divide, IdxFiles, IdxPair,
-    LabelShards, LibsvmFile, LinearLogistic, LinearRegression, Missing, NpyFiles, Partition, Pca,
-    Samples, Scaled, Source, Step, Task, TwoGroups, WithRepetition,
+    LabelShards, LibsvmFile, LinearLogistic, LinearRegression, Missing, NormOrder, NpyFiles,
+    Partition, Pca, RandomSizes, Samples, Scaled, Source, Step, Task, TwoGroups, WithRepetition,
 };
 use hushmesh::learn::{Loss, ModelConfig};
 use hushmesh::measure::{MeasureConfig, StopConfig, What};
@@ -210,7 +210,8 @@ fn data() -> impl Strategy<Value = DataConfig> {
         Just(Step::MaxScale(Scaled::All)),
         columns.prop_map(|columns| Step::MaxScale(Scaled::Columns(columns))),
         number(1e-9, 1e9).prop_map(|by| Step::Divide(Divide { by })),
-        number(1e-9, 1e9).prop_map(|norm| Step::Clip(Clip { norm })),
+        number(1e-9, 1e9).prop_map(|norm| Step::Clip(Clip::to(norm))),
+        number(1e-9, 1e9).prop_map(|norm| Step::Clip(Clip { norm, order: NormOrder::L1 })),
         (1_usize..4096, any::<bool>())
             .prop_map(|(dimension, centre)| Step::Pca(Pca { dimension, centre })),
     ];
@@ -222,18 +223,21 @@ fn data() -> impl Strategy<Value = DataConfig> {
         weights.prop_map(Partition::Ratio),
         number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletSizes(Dirichlet { alpha })),
         number(1e-3, 1e6).prop_map(|alpha| Partition::DirichletLabels(Dirichlet { alpha })),
+        number(0.0, 1.0).prop_map(|floor| Partition::RandomSizes(RandomSizes { floor })),
         number(1.0, 1e9).prop_map(|unevenness| Partition::TwoGroups(TwoGroups { unevenness })),
         (1_u32..=10_000).prop_map(|per_peer| Partition::LabelShards(LabelShards { per_peer })),
         (1_u32..).prop_map(|rows| Partition::WithRepetition(WithRepetition { rows })),
     ];
     let steps = prop::collection::vec(steps, 0..3);
-    (source(), samples, 0.0..1.0, steps, partition, any::<bool>()).prop_map(
-        |(source, samples, test_share, preprocess, partition, fixed)| DataConfig {
+    let without = prop::collection::vec(any::<u32>(), 0..3);
+    (source(), samples, 0.0..1.0, steps, partition, without, any::<bool>()).prop_map(
+        |(source, samples, test_share, preprocess, partition, without, fixed)| DataConfig {
             source,
             samples,
             test_share,
             preprocess,
             partition,
+            without,
             fixed,
         },
     )
@@ -406,11 +410,16 @@ fn privacy() -> impl Strategy<Value = PrivacyConfig> {
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {
-    let loss = prop_oneof![Just(Loss::Logistic), Just(Loss::Squared)];
-    let model =
-        (loss, number(1e-12, 1e12), any::<bool>()).prop_map(|(loss, regularisation, intercept)| {
-            ModelConfig { loss, regularisation, intercept }
-        });
+    let loss = prop_oneof![Just(Loss::Logistic), Just(Loss::Squared), Just(Loss::Hinge)];
+    let sine = prop_oneof![Just(0.0), number(1e-12, 1e12)];
+    let model = (loss, number(1e-12, 1e12), sine, any::<bool>()).prop_map(
+        |(loss, regularisation, sine, intercept)| ModelConfig {
+            loss,
+            regularisation,
+            sine,
+            intercept,
+        },
+    );
     let auto_or = |low, high| {
         prop_oneof![Just(Automatic::Auto), number(low, high).prop_map(Automatic::Value)]
     };

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use super::{Dirichlet, Partition, TwoGroups, WithRepetition, dirichlet};
+use super::{Dirichlet, Partition, RandomSizes, TwoGroups, WithRepetition, dirichlet};
 use crate::random::{Purpose, Streams};
 
 /// Training rows in peer order.
@@ -35,12 +35,20 @@ impl Partition {
             dirichlet::weights(alpha, peers, streams.family(Purpose::Partition, SHARES + law))
         };
         match self {
-            Self::Even | Self::Ratio(_) | Self::TwoGroups(_) | Self::DirichletSizes(_) => {
+            Self::Even
+            | Self::Ratio(_)
+            | Self::TwoGroups(_)
+            | Self::DirichletSizes(_)
+            | Self::RandomSizes(_) => {
                 rows.shuffle(&mut shuffle);
                 let sizes = match self {
                     Self::Ratio(weights) => largest_remainders(rows.len(), weights),
                     Self::TwoGroups(groups) => groups.sizes(rows.len(), peers),
                     Self::DirichletSizes(law) => largest_remainders(rows.len(), &shares(0, *law)),
+                    Self::RandomSizes(law) => {
+                        let uniform = Dirichlet { alpha: 1.0 };
+                        law.sizes(rows.len(), &shares(0, uniform))
+                    }
                     _ => even(rows.len(), peers),
                 };
                 Dealt { order: rows, sizes }
@@ -104,6 +112,11 @@ impl Partition {
             Self::DirichletSizes(_) | Self::DirichletLabels(_) => {
                 vec![if peers > 1 { 0 } else { rows }, rows]
             }
+            Self::RandomSizes(law) => {
+                let least = law.least(rows, peers);
+                let most = rows - least * peers.saturating_sub(1);
+                vec![if peers > 1 { least } else { rows }, most]
+            }
             Self::WithRepetition(drawn) => vec![drawn.rows as usize],
             Self::Replicated => vec![rows],
         };
@@ -131,6 +144,15 @@ impl Dealt {
         Self { order, sizes }
     }
 
+    /// The same deal among more peers, of which those in `without` get nothing and the others what
+    /// they were dealt, in order.
+    pub(in crate::data) fn without(mut self, without: &[u32]) -> Self {
+        let mut ascending = without.to_vec();
+        ascending.sort_unstable();
+        ascending.iter().for_each(|&peer| self.sizes.insert(peer as usize, 0));
+        self
+    }
+
     /// How many times the most repeated row was dealt.
     pub(in crate::data) fn multiplicity(&self) -> usize {
         let mut sorted = self.order.clone();
@@ -143,6 +165,22 @@ impl TwoGroups {
     fn sizes(self, rows: usize, peers: usize) -> Vec<usize> {
         let weight = |peer| if peer < peers.div_ceil(2) { self.unevenness } else { 1.0 };
         largest_remainders(rows, &(0..peers).map(weight).collect::<Vec<_>>())
+    }
+}
+
+impl RandomSizes {
+    /// What everybody has at least of `rows`.
+    fn least(self, rows: usize, peers: usize) -> usize {
+        let share = self.floor * (rows as f64 / peers as f64);
+        // Rounding must not promise more than there is.
+        (share as usize).min(rows / peers)
+    }
+
+    /// That, and the rest in proportion to one share per peer.
+    fn sizes(self, rows: usize, shares: &[f64]) -> Vec<usize> {
+        let least = self.least(rows, shares.len());
+        let rest = largest_remainders(rows - least * shares.len(), shares);
+        rest.into_iter().map(|more| least + more).collect()
     }
 }
 

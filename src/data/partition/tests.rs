@@ -58,7 +58,7 @@ fn impossible_ratios_are_named() {
         [
             "ratio.1: found -1, expected a weight from 0 to 1e9",
             "ratio.2: found NaN, expected a weight from 0 to 1e9",
-            "ratio: number of weights: found 3, expected 2, one for each peer",
+            "ratio: number of weights: found 3, expected 2, one for each peer that is dealt to",
         ]
     );
     assert_eq!(ratio(&[0.0]).check(Some(1)).len(), 1);
@@ -76,6 +76,10 @@ fn numbers_out_of_range_are_named() {
         (
             Partition::DirichletLabels(alpha(f64::NAN)),
             "dirichlet-labels.alpha: found NaN, expected 0.001 to 1000000",
+        ),
+        (
+            Partition::RandomSizes(RandomSizes { floor: 1.5 }),
+            "random-sizes.floor: found 1.5, expected 0 to 1",
         ),
         (
             Partition::TwoGroups(TwoGroups { unevenness: 0.5 }),
@@ -155,6 +159,40 @@ fn drawn_sizes_have_the_moments_of_the_law() {
     assert!((variance / expected - 1.0).abs() < 0.15, "{variance} is not {expected}");
 }
 
+/// Above the floor, here 60 of 100 rows, the rest of 400 is shared by uniform proportions: each has
+/// mean 1/n and variance (n − 1)/(n²(n + 1)), and rounding adds at most 1/12 in variance.
+#[test]
+fn random_sizes_have_a_floor_and_the_moments_of_uniform_proportions() {
+    let (rows, peers, seeds) = (1_000_u32, 10, 4_000);
+    let partition = Partition::RandomSizes(RandomSizes { floor: 0.609 });
+    let expected = 400.0_f64.powi(2) * 9.0 / (100.0 * 11.0);
+    let dealt: Vec<Vec<usize>> =
+        (0..seeds).map(|seed| deal(&partition, rows, peers, seed).sizes).collect();
+    for peer in 0..peers {
+        let sizes = dealt.iter().map(|sizes| sizes[peer] as f64);
+        let mean = sizes.clone().sum::<f64>() / seeds as f64;
+        let variance = sizes.clone().map(|size| (size - 100.0).powi(2)).sum::<f64>() / seeds as f64;
+        assert!((mean - 100.0).abs() < 5.0 * (expected / seeds as f64).sqrt(), "{mean}");
+        assert!((variance / expected - 1.0).abs() < 0.15, "{variance} is not {expected}");
+    }
+    let fewest = dealt.iter().flatten().min();
+    assert_eq!((fewest, partition.span(1_000, 10)), (Some(&60), (60, 460)));
+    let even = Partition::RandomSizes(RandomSizes { floor: 1.0 });
+    assert_eq!(even.sizes(30, 3), [10; 3]);
+    assert_eq!(even.sizes(7, 1), [7]);
+}
+
+/// Who holds no rows takes none from the others: these get what they would among themselves.
+#[test]
+fn peers_without_rows_change_nothing_for_the_others() {
+    let alone = hands(&deal(&Partition::Even, 20, 3, 5));
+    let among = hands(&deal(&Partition::Even, 20, 3, 5).without(&[4, 0]));
+    let none = Vec::new;
+    assert_eq!(among, [none(), alone[0].clone(), alone[1].clone(), alone[2].clone(), none()]);
+    let same = deal(&Partition::Even, 20, 3, 5).without(&[]);
+    assert_eq!(same, deal(&Partition::Even, 20, 3, 5));
+}
+
 /// Peers' labels are one-sided for small α and like everybody's for large α: a peer with one label
 /// is 1/3 or 2/3 away from the share of all.
 #[test]
@@ -186,6 +224,7 @@ proptest! {
             Just(Partition::Blocks),
             (1.0..50.0).prop_map(|unevenness| Partition::TwoGroups(TwoGroups { unevenness })),
             (1e-3..5.0).prop_map(|alpha| Partition::DirichletSizes(Dirichlet { alpha })),
+            (0.0..=1.0).prop_map(|floor| Partition::RandomSizes(RandomSizes { floor })),
             (1e-3..5.0).prop_map(|alpha| Partition::DirichletLabels(Dirichlet { alpha })),
             (1_u32..5).prop_map(|per_peer| Partition::LabelShards(LabelShards { per_peer })),
         ],

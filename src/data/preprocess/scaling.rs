@@ -2,6 +2,8 @@
 
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
+use super::{Clip, NormOrder};
+
 /// Sums over rows run over blocks of this many, in order.
 pub(super) const BLOCK: usize = 1024;
 
@@ -96,13 +98,17 @@ pub(super) fn unit_sphere(mut x: ArrayViewMut2<'_, f64>) -> Result<(), usize> {
     Ok(())
 }
 
-/// Shortens rows that are longer than `most` to that norm.
+/// Shortens rows that are longer than a norm to it.
 ///
 /// # Errors
 /// A column of a row whose norm is not finite.
-pub(super) fn clip(mut x: ArrayViewMut2<'_, f64>, most: f64) -> Result<(), usize> {
+pub(super) fn clip(mut x: ArrayViewMut2<'_, f64>, to: Clip) -> Result<(), usize> {
+    let most = to.norm;
     for mut row in x.rows_mut() {
-        let norm = norm(row.view());
+        let norm = match to.order {
+            NormOrder::L1 => row.iter().map(|value| value.abs()).sum(),
+            NormOrder::L2 => norm(row.view()),
+        };
         if !norm.is_finite() {
             return Err(0);
         }

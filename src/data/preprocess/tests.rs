@@ -115,14 +115,14 @@ fn unit_sphere_in_closed_form() {
 fn clipping_shortens_long_rows_and_leaves_the_others() {
     let mut train = array![[3.0, 4.0], [1.5, 2.0], [0.1, -0.2], [0.0, 0.0], [0.0, -1e300]];
     let mut test = array![[-30.0, 40.0], [0.7, 0.3]];
-    let step = Step::Clip(Clip { norm: 2.5 });
+    let step = Step::Clip(Clip::to(2.5));
     run(&step, &mut train, Some(&mut test)).unwrap();
     assert_eq!(train, array![[1.5, 2.0], [1.5, 2.0], [0.1, -0.2], [0.0, 0.0], [0.0, -2.5]]);
     assert_eq!(test, array![[-1.5, 2.0], [0.7, 0.3]], "held-out rows are clipped as well");
     assert_eq!(step.declaration(), None);
 
     let mut tiny = array![[3e-200, 4e-200], [3e200, 4e200]];
-    run(&Step::Clip(Clip { norm: 1e-250 }), &mut tiny, None).unwrap();
+    run(&Step::Clip(Clip::to(1e-250)), &mut tiny, None).unwrap();
     for (found, expected) in tiny.iter().zip([0.6e-250, 0.8e-250, 0.6e-250, 0.8e-250]) {
         assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
     }
@@ -181,8 +181,8 @@ fn lists_of_steps_that_contradict_themselves() {
         Step::Pca(Pca { dimension: 3, centre: true }),
         Step::Intercept,
         Step::Divide(Divide { by: 0.0 }),
-        Step::Clip(Clip { norm: 0.0 }),
-        Step::Clip(Clip { norm: f64::INFINITY }),
+        Step::Clip(Clip::to(0.0)),
+        Step::Clip(Clip::to(f64::INFINITY)),
     ];
     let listed: Vec<_> = Step::check(&steps).iter().map(|(f, m)| format!("{f}: {m}")).collect();
     assert_eq!(
@@ -234,7 +234,7 @@ proptest! {
         let rows = values.len() / 2;
         let mut x = Array2::from_shape_vec((rows, 2), values[..2 * rows].to_vec()).unwrap();
         let before = x.clone();
-        run(&Step::Clip(Clip { norm }), &mut x, None).unwrap();
+        run(&Step::Clip(Clip::to(norm)), &mut x, None).unwrap();
         for (row, before) in x.rows().into_iter().zip(before.rows()) {
             let (length, was) = (row.dot(&row).sqrt(), before.dot(&before).sqrt());
             prop_assert!((length - was.min(norm)).abs() <= 1e-12 * was.min(norm));
@@ -249,7 +249,7 @@ proptest! {
             Step::Standardise,
             Step::UnitBall,
             Step::UnitSphere,
-            Step::Clip(Clip { norm: 1.5 }),
+            Step::Clip(Clip::to(1.5)),
             Step::MaxScale(Scaled::All),
             Step::Pca(Pca { dimension: 1, centre: true }),
         ] {
