@@ -221,7 +221,7 @@ pub fn predicted_gap(
     rounds: u32,
     deviation_of: impl Fn(u32) -> f64,
 ) -> f64 {
-    let total = schedule.local_steps * rounds;
+    let total = schedule.local_steps.saturating_mul(rounds);
     model.gap(&schedule.steps(total), deviation_of(total))
 }
 
@@ -242,11 +242,11 @@ pub fn best_local_steps_at(
     let first = schedule(1);
     // All K up to this one have the γ of K = 1; a cast saturates.
     let alike = (first.gamma().floor() as u32).clamp(1, most);
-    let at_ends = Course::gaps(model, first, &deviation_of, alike * rounds)
+    let at_ends = Course::gaps(model, first, &deviation_of, alike.saturating_mul(rounds))
         .filter(|(t, _)| t % rounds == 0)
         .map(|(t, gap)| (t / rounds, gap));
-    let longer = (alike + 1..=most)
-        .map(|k| (k, predicted_gap(model, schedule(k), rounds, &deviation_of)));
+    let longer =
+        (alike + 1..=most).map(|k| (k, predicted_gap(model, schedule(k), rounds, &deviation_of)));
     let best = at_ends.chain(longer).min_by(|a, b| a.1.total_cmp(&b.1));
     best.expect("K = 1 is always tried")
 }
