@@ -34,6 +34,7 @@ mod hessenberg;
 mod lanczos;
 mod noise;
 mod penalty;
+pub mod server;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -1,0 +1,299 @@
+//! Federated learning with K local steps between communications.
+
+/// The published steps η_t = 2/(λ(t + γ)), t = 1, 2, …, with γ = max(8L/λ − 1, K).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    /// λ, the strong convexity.
+    pub strong: f64,
+    /// L, the smoothness.
+    pub smooth: f64,
+    /// K, the steps between two communications.
+    pub local_steps: u32,
+}
+
+impl Schedule {
+    /// γ.
+    pub fn gamma(&self) -> f64 {
+        self.free_gamma().max(f64::from(self.local_steps))
+    }
+
+    /// η_t, for t from 1 on.
+    pub fn step(&self, t: u32) -> f64 {
+        2.0 / (self.strong * (f64::from(t) + self.gamma()))
+    }
+
+    /// η_1 to η_T.
+    pub fn steps(&self, total: u32) -> Vec<f64> {
+        (1..=total).map(|t| self.step(t)).collect()
+    }
+
+    /// 8L/λ − 1, which is γ unless K is above it.
+    fn free_gamma(&self) -> f64 {
+        8.0 * self.smooth / self.strong - 1.0
+    }
+}
+
+/// The deviation of the one Gaussian that a sum of parties' moves over a block of steps needs, for the
+/// budget that noise of deviation σ at each of them would have: (Ση)σ/√steps.
+///
+/// Without noise in between, a record moves the sum by (Ση)·2G/n at most (convex losses, η ≤ 2/L), so
+/// μ = √steps·(2G/n)/σ: that of `steps` gradients with σ each. Blocks of any lengths compose to the
+/// budget of the whole run.
+pub fn block_deviation(steps: &[f64], deviation: f64) -> f64 {
+    if steps.is_empty() {
+        return 0.0;
+    }
+    steps.iter().sum::<f64>() * deviation / (steps.len() as f64).sqrt()
+}
+
+/// What the published bound (6) on E J(θ_T) − J* is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FederatedBound {
+    /// λ, L and K.
+    pub schedule: Schedule,
+    /// Γ = J* − mean J_j*, how much the parties' optima differ.
+    pub heterogeneity: f64,
+    /// G: no gradient is longer.
+    pub gradient: f64,
+    /// d.
+    pub dimension: u32,
+    /// σ, per coordinate of the averaged gradient.
+    pub deviation: f64,
+    /// |θ⁰ − θ*|.
+    pub distance: f64,
+}
+
+impl FederatedBound {
+    /// As published: (2L/(λ(γ + T))) (B/λ + 2L|θ⁰ − θ*|²) with B = 6LΓ + 8(K − 1)²G² + dσ².
+    pub fn published(&self, total: u32) -> f64 {
+        self.with(2.0 * self.schedule.smooth, total)
+    }
+
+    /// Where K is above 8L/λ − 1, the bound's start needs (γ + 1)λ/4 = (K + 1)λ/4 in the place of the
+    /// second 2L, if that is larger: otherwise it does not hold at t = 0.
+    pub fn corrected(&self, total: u32) -> f64 {
+        let Schedule { strong, smooth, local_steps } = self.schedule;
+        let k = f64::from(local_steps);
+        let long = k > self.schedule.free_gamma();
+        let start = if long { (0.25 * (k + 1.0) * strong).max(2.0 * smooth) } else { 2.0 * smooth };
+        self.with(start, total)
+    }
+
+    /// The real K that makes the published bound least at R = `rounds` communications, T = KR, without
+    /// noise and as if γ were 8L/λ − 1 for every K:
+    ///
+    /// K = 1 − x + √(x² + A/C), x = γ/R + 1, A = 6LΓ/λ + 2L|θ⁰ − θ*|², C = 8G²/λ.
+    pub fn best_local_steps(&self, rounds: u32) -> f64 {
+        let Schedule { strong, smooth, .. } = self.schedule;
+        let x = self.schedule.free_gamma() / f64::from(rounds) + 1.0;
+        let a = 6.0 * smooth * self.heterogeneity / strong + 2.0 * smooth * self.distance.powi(2);
+        let ratio = a * strong / (8.0 * self.gradient.powi(2));
+        // √(x² + ratio) − x without cancellation.
+        1.0 + ratio / (x + (x * x + ratio).sqrt())
+    }
+
+    fn with(&self, start: f64, total: u32) -> f64 {
+        let Schedule { strong, smooth, local_steps } = self.schedule;
+        let drift = self.gradient * (f64::from(local_steps) - 1.0);
+        let b = 6.0 * smooth * self.heterogeneity
+            + 8.0 * drift * drift
+            + f64::from(self.dimension) * self.deviation.powi(2);
+        let rate = 2.0 * smooth / (strong * (self.schedule.gamma() + f64::from(total)));
+        rate * (b / strong + start * self.distance.powi(2))
+    }
+}
+
+/// An objective as its Hessian sees it: J(θ) − J* = ½ Σ_i l_i e_i², with the error e = θ − θ* along
+/// the eigenvectors.
+///
+/// Where all parties have that Hessian, the mean of their models moves as one model would, however
+/// many local steps there are: what follows depends on the total number of steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuadraticModel {
+    /// l_i.
+    pub eigenvalues: Vec<f64>,
+    /// e_i, the error at the start along the same eigenvector.
+    pub errors: Vec<f64>,
+}
+
+impl QuadraticModel {
+    /// The mean gap after gradient steps η_t with noise of deviation σ in each gradient:
+    ///
+    /// ½ Σ_i l_i (Π_t (1 − η_t l_i)² e_i² + σ² Σ_t η_t² Π_{s>t} (1 − η_s l_i)²).
+    pub fn gap(&self, steps: &[f64], deviation: f64) -> f64 {
+        let mut course = Course::new(self);
+        steps.iter().for_each(|&step| course.advance(step, step * step));
+        course.gap(deviation)
+    }
+
+    /// The same where the noise comes once per block of `block` steps (the last one may be shorter),
+    /// with the deviation of [`block_deviation`].
+    pub fn gap_in_blocks(&self, steps: &[f64], block: usize, deviation: f64) -> f64 {
+        let mut course = Course::new(self);
+        for block in steps.chunks(block.max(1)) {
+            block.iter().for_each(|&step| course.advance(step, 0.0));
+            course.add_noise(block_deviation(block, 1.0).powi(2));
+        }
+        course.gap(deviation)
+    }
+}
+
+/// The error while steps are taken: its mean squared and its variance over σ², by eigenvalue. Without
+/// σ, which may depend on how many steps there will be.
+struct Course<'a> {
+    eigenvalues: &'a [f64],
+    square: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl<'a> Course<'a> {
+    fn new(model: &'a QuadraticModel) -> Self {
+        let square: Vec<f64> = model.errors.iter().map(|error| error * error).collect();
+        let variance = vec![0.0; square.len()];
+        Self { eigenvalues: &model.eigenvalues, square, variance }
+    }
+
+    fn advance(&mut self, step: f64, noise: f64) {
+        let parts = self.square.iter_mut().zip(&mut self.variance);
+        for (&eigenvalue, (square, variance)) in self.eigenvalues.iter().zip(parts) {
+            let factor = (1.0 - step * eigenvalue).powi(2);
+            *square *= factor;
+            *variance = *variance * factor + noise;
+        }
+    }
+
+    fn add_noise(&mut self, noise: f64) {
+        self.variance.iter_mut().for_each(|variance| *variance += noise);
+    }
+
+    fn gap(&self, deviation: f64) -> f64 {
+        let parts = self.square.iter().zip(&self.variance);
+        let terms = self
+            .eigenvalues
+            .iter()
+            .zip(parts)
+            .map(|(l, (square, variance))| l * (square + deviation * deviation * variance));
+        0.5 * terms.sum::<f64>()
+    }
+
+    /// The gaps after 1, 2, … `most` steps of a schedule, each with the noise of its length.
+    fn gaps(
+        model: &QuadraticModel,
+        schedule: Schedule,
+        deviation_of: impl Fn(u32) -> f64,
+        most: u32,
+    ) -> impl Iterator<Item = (u32, f64)> {
+        let mut course = Course::new(model);
+        (1..=most).map(move |t| {
+            let step = schedule.step(t);
+            course.advance(step, step * step);
+            (t, course.gap(deviation_of(t)))
+        })
+    }
+}
+
+/// T*, the number of steps from 1 to `most` with the least mean gap where T steps need noise of
+/// deviation σ(T) = `deviation_of(T)` each, with the schedule of K = 1.
+///
+/// Takes O(`most`·d): the steps do not depend on T.
+pub fn best_total_steps(
+    model: &QuadraticModel,
+    strong: f64,
+    smooth: f64,
+    deviation_of: impl Fn(u32) -> f64,
+    most: u32,
+) -> u32 {
+    let schedule = Schedule { strong, smooth, local_steps: 1 };
+    let gaps = Course::gaps(model, schedule, deviation_of, most);
+    gaps.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(t, _)| t)
+}
+
+/// K* ≈ T*/R, at least 1: with few communications R the private optimum depends on the product KR.
+pub fn best_local_steps(total: u32, rounds: u32) -> u32 {
+    ((f64::from(total) / f64::from(rounds.max(1))).round() as u32).max(1)
+}
+
+/// The mean gap after R = `rounds` communications with K = `local_steps` steps before each, where KR
+/// steps need noise of deviation `deviation_of(KR)`.
+pub fn predicted_gap(
+    model: &QuadraticModel,
+    schedule: Schedule,
+    rounds: u32,
+    deviation_of: impl Fn(u32) -> f64,
+) -> f64 {
+    let total = schedule.local_steps.saturating_mul(rounds);
+    model.gap(&schedule.steps(total), deviation_of(total))
+}
+
+/// The K from 1 to `most` with the least [`predicted_gap`] at R = `rounds` communications, and that
+/// gap. Unlike [`best_local_steps`], it knows that γ grows with a large K.
+///
+/// While γ does not depend on K, all K take O(`most`·R·d) together; each larger K takes O(KRd).
+pub fn best_local_steps_at(
+    model: &QuadraticModel,
+    strong: f64,
+    smooth: f64,
+    rounds: u32,
+    deviation_of: impl Fn(u32) -> f64,
+    most: u32,
+) -> (u32, f64) {
+    let (rounds, most) = (rounds.max(1), most.max(1));
+    let schedule = |local_steps| Schedule { strong, smooth, local_steps };
+    let first = schedule(1);
+    // All K up to this one have the γ of K = 1; a cast saturates.
+    let alike = (first.gamma().floor() as u32).clamp(1, most);
+    let at_ends = Course::gaps(model, first, &deviation_of, alike.saturating_mul(rounds))
+        .filter(|(t, _)| t % rounds == 0)
+        .map(|(t, gap)| (t / rounds, gap));
+    let longer =
+        (alike + 1..=most).map(|k| (k, predicted_gap(model, schedule(k), rounds, &deviation_of)));
+    let best = at_ends.chain(longer).min_by(|a, b| a.1.total_cmp(&b.1));
+    best.expect("K = 1 is always tried")
+}
+
+/// How many communications K local steps save.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saving {
+    /// The gap that both must reach: `within` above the least one with K = 1.
+    pub target: f64,
+    /// The communications with which K = 1 has its least gap.
+    pub best_of_one: u32,
+    /// The fewest communications with which K = 1 reaches the target.
+    pub one: u32,
+    /// The fewest communications with which K steps before each reach the target.
+    pub several: u32,
+}
+
+impl Saving {
+    /// How many times fewer communications K needs than K = 1 for the same target.
+    pub fn ratio(&self) -> f64 {
+        f64::from(self.one) / f64::from(self.several)
+    }
+
+    /// How many times fewer communications K needs than K = 1 spends on its least gap.
+    pub fn ratio_to_best(&self) -> f64 {
+        f64::from(self.best_of_one) / f64::from(self.several)
+    }
+}
+
+/// The communications that `local_steps` save against one step before each, for a gap `within` (0.25:
+/// a quarter) above the least that K = 1 has with up to `most` steps.
+///
+/// None where K does not reach that gap with `most` steps.
+pub fn saving(
+    model: &QuadraticModel,
+    schedule: Schedule,
+    within: f64,
+    deviation_of: impl Fn(u32) -> f64,
+    most: u32,
+) -> Option<Saving> {
+    let k = schedule.local_steps.max(1);
+    let one: Vec<(u32, f64)> =
+        Course::gaps(model, Schedule { local_steps: 1, ..schedule }, &deviation_of, most).collect();
+    let &(best_of_one, least) = one.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let target = (1.0 + within) * least;
+    let (one, _) = one.into_iter().find(|&(_, gap)| gap <= target)?;
+    let (several, _) = Course::gaps(model, schedule, &deviation_of, most)
+        .find(|&(t, gap)| t % k == 0 && gap <= target)?;
+    Some(Saving { target, best_of_one, one, several: several / k })
+}
