@@ -33,6 +33,7 @@ mod gradient_tracking;
 mod hessenberg;
 mod lanczos;
 mod noise;
+pub mod pairwise;
 mod penalty;
 pub mod server;
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl ErrorMap<'_> {
 }
 
 /// out ← Σ_l W_il v_l for peer i, in d coordinates.
-fn mix(topology: &Topology, peer: PeerId, v: &[f64], d: usize, out: &mut [f64]) {
+pub(super) fn mix(topology: &Topology, peer: PeerId, v: &[f64], d: usize, out: &mut [f64]) {
     let own = &v[peer.index() * d..][..d];
     out.copy_from_slice(own);
     for &other in topology.neighbours(peer) {

@@ -28,12 +28,14 @@ impl Square {
         self.entries[i * self.dimension + j] += value;
     }
 
-    #[cfg(test)]
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
     pub(super) fn norm(&self) -> f64 {
         norm(&self.entries)
     }
 
-    #[cfg(test)]
     pub(super) fn scale(&mut self, factor: f64) {
         self.entries.iter_mut().for_each(|entry| *entry *= factor);
     }
