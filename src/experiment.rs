@@ -9,6 +9,7 @@ mod prediction;
 mod promised;
 mod repeat;
 mod run;
+mod server;
 mod statement;
 mod walk;
 

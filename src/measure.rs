@@ -12,7 +12,7 @@ mod recorder;
 mod statistics;
 
 pub use config::{MeasureConfig, StopConfig, What};
-pub use metric::{Metric, Shape, TokenShape};
+pub use metric::{Metric, Shape, SumShape, TokenShape};
 pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;
 pub use recorder::{Accounting, Comparison, Divergence, MeasuredRow, Recorder};

@@ -29,6 +29,7 @@ mod calibrated;
 mod config;
 mod gaussian;
 mod ledger;
+mod masked_sum;
 mod normal;
 mod objective_noise;
 mod observer;
@@ -44,6 +45,7 @@ pub use calibrated::{Composition, ReleaseNoise, Share};
 pub use config::PrivacyConfig;
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
 pub use ledger::{Account, Budget, Exposure, Line, Protection, Receivers};
+pub use masked_sum::{Grid, MaskGraph, Masks, pooled};
 pub use normal::{cdf as normal_cdf, ln_cdf as normal_ln_cdf, quantile as normal_quantile};
 pub use objective_noise::{
     Deviation, Ground, Guarantee, Neighbours, ObjectiveNoise, Radius, Rate, Release,
@@ -51,8 +53,8 @@ pub use objective_noise::{
 pub use observer::{Observer, Piece};
 pub use randomized_response::{Correction, LabelSummary, LabelsConfig, Responses, randomise};
 pub use released::{
-    Batches, Charge, Mechanism, Part, Pieces, Records, Relation, Released, Sensitivity,
-    in_the_clear, noisy, public,
+    Batches, Charge, Mechanism, Part, Pieces, PooledNoise, Records, Relation, Released,
+    Sensitivity, commonly_noisy, in_the_clear, noisy, public,
 };
 pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,

@@ -2,22 +2,38 @@
 
 pub mod admm;
 mod automatic;
+pub mod federated;
 pub mod gradient_descent;
+pub mod gradient_queries;
 mod inbox;
+mod metropolis;
+mod own_loss;
+pub mod party;
 mod per_peer;
+mod step_noise;
 #[cfg(test)]
 mod three_peers;
 pub mod walk_sgd;
+pub mod weighted_erm;
+mod weights;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::admm::{AdmmConfig, AdmmPeer};
+use self::federated::{FederatedConfig, FederatedVariant};
 use self::gradient_descent::{GradientDescentConfig, GradientPeer, GradientTrackingConfig};
+use self::gradient_queries::{GradientQueriesConfig, QueryLearner};
+use self::party::{MOST_MESSAGES, Party, SumConfig};
 use self::walk_sgd::{WalkParameters, WalkPeer, WalkSgdConfig};
+use self::weighted_erm::{ErmLearner, ErmVariant, WeightedErmConfig};
+use crate::learn::Clipping;
 
 pub use automatic::Automatic;
+pub use own_loss::{Problem, sample_moves};
 pub use per_peer::PerPeer;
+pub use step_noise::StepNoise;
+pub use weights::{LearnerNoise, Weights};
 
 /// The scenario's `protocol:` section: what the peers run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +47,12 @@ pub enum ProtocolConfig {
     GradientTracking(GradientTrackingConfig),
     /// Without-replacement SGD by a token that walks the graph, with noise and decisions as asked for.
     WalkSgd(WalkSgdConfig),
+    /// Weighted distributed DP-ERM around a server, on any graph.
+    WeightedErm(WeightedErmConfig),
+    /// Federated learning with K local steps between two averages, on any graph.
+    Federated(FederatedConfig),
+    /// A learner that asks owners for private gradients, on any graph.
+    GradientQueries(GradientQueriesConfig),
 }
 
 /// What of a run decides how long it is and how much it sends, before anything runs.
@@ -74,6 +96,9 @@ impl ProtocolConfig {
                 let all = WalkParameters::updates_of(samples, walk.batch, walk.passes);
                 return walk.updates.map_or(all, |most| all.min(most.into()));
             }
+            Self::WeightedErm(erm) => erm.rounds(),
+            Self::Federated(federated) => federated.communications,
+            Self::GradientQueries(queries) => queries.queries(),
         })
     }
 
@@ -85,11 +110,60 @@ impl ProtocolConfig {
         }
     }
 
+    /// How parties add up, where they do.
+    pub fn sum(&self) -> Option<&SumConfig> {
+        match self {
+            Self::WeightedErm(erm) => Some(&erm.sum),
+            Self::Federated(federated) => Some(&federated.sum),
+            Self::GradientQueries(queries) => Some(&queries.sum),
+            _ => None,
+        }
+    }
+
+    /// Whether the noise is in a sum, a part of it from every party.
+    pub fn pools(&self) -> bool {
+        match self {
+            Self::WeightedErm(erm) => erm.variant.pools(),
+            Self::Federated(federated) => federated.variant == FederatedVariant::Masked,
+            _ => false,
+        }
+    }
+
+    /// Whether noise hides more from readers of the model than from the other parties together.
+    pub fn hides_more_from_readers(&self) -> bool {
+        let curated = matches!(self, Self::WeightedErm(erm) if erm.variant == ErmVariant::Central);
+        self.adds_noise() && (self.pools() || curated)
+    }
+
+    /// Whether all parties add the same noise, and so know it.
+    pub fn all_know_the_noise(&self) -> bool {
+        let noise = match self {
+            Self::WeightedErm(erm) => erm.noise,
+            Self::Federated(federated) => federated.noise,
+            _ => None,
+        };
+        noise.is_some_and(|noise| noise.shared)
+    }
+
+    /// How the gradients of single samples are cut.
+    pub fn clipping(&self) -> Clipping {
+        let norm = |clip: Option<f64>| clip.map_or(Clipping::None, Clipping::Norm);
+        match self {
+            Self::WeightedErm(erm) => norm(erm.clip),
+            Self::Federated(federated) => norm(federated.clip),
+            Self::GradientQueries(queries) => {
+                queries.residual.map_or(Clipping::None, Clipping::Slope)
+            }
+            _ => Clipping::None,
+        }
+    }
+
     /// Whether a parameter is left to theory, which looks at all data for it: its name.
     pub fn automatic(&self) -> Option<&'static str> {
         match self {
             Self::Admm(admm) if admm.penalty == Automatic::Auto => Some("penalty"),
             Self::GradientTracking(tracking) if tracking.step == Automatic::Auto => Some("step"),
+            Self::Federated(federated) if federated.steps == Automatic::Auto => Some("steps"),
             _ => None,
         }
     }
@@ -100,6 +174,9 @@ impl ProtocolConfig {
             Self::Admm(admm) => admm.primal_noise.is_some(),
             Self::GradientDescent(_) | Self::GradientTracking(_) => false,
             Self::WalkSgd(walk) => walk.noise.is_some(),
+            Self::WeightedErm(erm) => erm.noise.is_some(),
+            Self::Federated(federated) => federated.noise.is_some(),
+            Self::GradientQueries(queries) => queries.noise.is_some(),
         }
     }
 
@@ -119,6 +196,9 @@ impl ProtocolConfig {
         let Extent { peers, links, mean_degree, samples, dimension: d, tasks, averages } = extent;
         let shares = std::iter::repeat_n(samples / peers, peers);
         let rounds = self.rounds(shares);
+        if let Some(sum) = self.sum() {
+            return self.footprint_of_sum(sum, extent, rounds);
+        }
         let (message, greeting, memory) = match self {
             Self::Admm(_) => (AdmmPeer::message_bytes(d), 0, AdmmPeer::memory(mean_degree, d)),
             Self::GradientDescent(_) | Self::GradientTracking(_) => {
@@ -136,6 +216,9 @@ impl ProtocolConfig {
                 let memory = WalkPeer::memory(mean_degree, tasks, d, policy);
                 return Footprint { messages, bytes: messages * message, memory };
             }
+            Self::WeightedErm(_) | Self::Federated(_) | Self::GradientQueries(_) => {
+                unreachable!("parties add up")
+            }
         };
         let per_round = 2 * links as u64;
         let messages = per_round * rounds;
@@ -143,6 +226,34 @@ impl ProtocolConfig {
             messages: messages + if greeting > 0 { per_round } else { 0 },
             bytes: messages * message as u64 + per_round * greeting as u64,
             memory,
+        }
+    }
+
+    fn footprint_of_sum(&self, sum: &SumConfig, extent: Extent, rounds: u64) -> Footprint {
+        let Extent { peers, links, mean_degree, dimension, .. } = extent;
+        let trajectories = match self {
+            Self::GradientQueries(queries) => queries.trajectories() as usize,
+            _ => 1,
+        };
+        let length = dimension * trajectories;
+        let (both_ways, down) = (2 * links as u64, peers as u64 - 1);
+        let (control, messages) = match sum.exchanges() {
+            // Greetings, then estimates; or the flood, then sums and models.
+            Some(exchanges) => (both_ways, both_ways * u64::from(exchanges) * rounds),
+            None => (both_ways - down, 2 * down * rounds),
+        };
+        let partners = if self.pools() { peers - 1 } else { 0 };
+        let gossips = sum.exchanges().is_some();
+        let averages = match self {
+            Self::GradientQueries(_) => length,
+            _ => 0,
+        };
+        let message = Party::<QueryLearner>::message_bytes(length) as u64;
+        Footprint {
+            messages: control + messages,
+            bytes: 4 * control + message * messages,
+            memory: Party::<ErmLearner>::memory(mean_degree, partners, length, gossips)
+                + 8 * (dimension + averages),
         }
     }
 
@@ -158,9 +269,20 @@ impl ProtocolConfig {
                 ("gradient-tracking", gradient_descent::check_step(tracking.step))
             }
             Self::WalkSgd(walk) => ("walk-sgd", walk.check()),
+            Self::WeightedErm(erm) => ("weighted-erm", erm.check(peers)),
+            Self::Federated(federated) => ("federated", federated.check(peers)),
+            Self::GradientQueries(queries) => ("gradient-queries", queries.check(peers)),
         };
         let rounds = self.rounds([]);
-        if self.walk().is_none() && !(1..=MOST_ROUNDS).contains(&rounds) {
+        if let Some(sum) = self.sum() {
+            let messages = rounds.saturating_mul(sum.exchanges().unwrap_or(1).into());
+            if messages > MOST_MESSAGES {
+                let message = format!(
+                    "expected at most {MOST_MESSAGES} rounds, exchanges counted, found {messages}"
+                );
+                problems.push(("sum".to_string(), message));
+            }
+        } else if self.walk().is_none() && !(1..=MOST_ROUNDS).contains(&rounds) {
             let message = format!("expected 1 to {MOST_ROUNDS} rounds, found {rounds}");
             problems.push(("rounds".to_string(), message));
         }

@@ -69,6 +69,14 @@ pub enum Purpose {
     PolicyStart,
     /// Walks that are simulated to predict how many moves a run will take.
     Forecast,
+    /// Seeds that two peers share to mask what they add to sums; one stream per pair, by round.
+    Masks,
+    /// Parts of the noise in sums; one stream per peer, positioned by round.
+    SumNoise,
+    /// Noise of peers' own steps and answers; one stream per peer, positioned by step.
+    StepNoise,
+    /// Noise on the weights of averages; one stream per peer.
+    WeightNoise,
 }
 
 /// All streams of one repeat of a run.

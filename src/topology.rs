@@ -42,6 +42,7 @@ mod routes;
 mod shape;
 #[cfg(test)]
 mod shipped;
+mod spanning_tree;
 mod spectrum;
 mod star;
 mod stochastic_block;
@@ -71,6 +72,8 @@ pub use random_geometric::random_geometric;
 pub use random_regular::random_regular;
 pub use ring::ring;
 pub use routes::{Routes, RoutesError};
+pub use spanning_tree::SpanningTree;
+pub(crate) use spectrum::Eigen;
 pub use spectrum::{Method, Spectrum, Value};
 pub use star::star;
 pub use stochastic_block::stochastic_block;

@@ -46,7 +46,9 @@ impl From<DirectoryError> for Failure {
 impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         let code = match error {
-            ExperimentError::Topology(_) | ExperimentError::Data(_) => Code::Input,
+            ExperimentError::Topology(_) | ExperimentError::Tree(_) | ExperimentError::Data(_) => {
+                Code::Input
+            }
             ExperimentError::Central(_)
             | ExperimentError::Network(_)
             | ExperimentError::Lost { .. } => Code::Run,

@@ -4,13 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::run::ExperimentError;
+use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
 use crate::data::{self, LocalData, Partitioned, Prepared};
-use crate::learn::{Central, axpy, central_optimum};
-use crate::measure::{Accounting, Comparison, Metric, Perturbed, Scorer, Shape, TokenShape, What};
+use crate::learn::{
+    Central, Loss, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
+};
+use crate::measure::{
+    Accounting, Comparison, Metric, Perturbed, Scorer, Shape, SumShape, TokenShape, What,
+};
 use crate::network::Schedule;
 use crate::privacy::randomized_response::{Levels, coefficient};
-use crate::privacy::{Correction, ObjectiveNoise, Pieces, Responses, randomise};
+use crate::privacy::{Correction, MaskGraph, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
@@ -54,6 +59,10 @@ pub struct Assembly {
     pub accounting: Accounting,
     /// The walk, where tokens walk.
     pub plan: Option<WalkPlan>,
+    /// Who shares seeds with whom, where addends of sums are masked.
+    pub masks: Option<MaskGraph>,
+    /// Whether models are made by sums of all parties, on whose samples together they are scored.
+    pooled: bool,
 }
 
 impl Assembly {
@@ -118,6 +127,10 @@ impl Assembly {
             if solves(measures(What::Optimum)) {
                 optimum = optima(&scorer, &data.train, plan, ridge, walk.radius)?;
             }
+        } else if scenario.protocol.sum().is_some() {
+            if solves(measures(What::Optimum)) {
+                optimum = pooled_optimum(&scorer);
+            }
         } else if solves(measures(What::Optimum) || measures(What::Average)) {
             let a = scenario.model.regularisation;
             let mut linear = vec![0.0; data.train.dimension()];
@@ -142,8 +155,13 @@ impl Assembly {
                     decides: walk.decision.is_some(),
                     has_optimum: optimum.is_some(),
                 }),
+                sums: scenario.protocol.sum().map(|_| SumShape {
+                    has_optimum: optimum.is_some(),
+                    pools: scenario.protocol.hides_more_from_readers(),
+                }),
             },
         );
+        let masks = mask_graph(scenario, &topology, &streams, base)?;
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();
         let corrected = corrected.filter(|labels| labels.loss == Correction::Unbiased);
@@ -167,6 +185,8 @@ impl Assembly {
             metrics,
             accounting,
             plan,
+            masks,
+            pooled: scenario.protocol.sum().is_some(),
         })
     }
 
@@ -227,6 +247,7 @@ impl Assembly {
                 .plan
                 .as_ref()
                 .map(|_| (&self.scorer, best.map_or(f64::NAN, |best| best.value))),
+            sums: best.filter(|_| self.pooled).map(|best| (&self.scorer, best.value)),
         }
     }
 }
@@ -258,7 +279,23 @@ pub(super) fn objective_noise(
             .map(|law| (law, Draws::Streams(streams.family(Purpose::ObjectiveNoise, 0)))),
         ProtocolConfig::GradientDescent(_)
         | ProtocolConfig::GradientTracking(_)
-        | ProtocolConfig::WalkSgd(_) => None,
+        | ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::Federated(_)
+        | ProtocolConfig::GradientQueries(_) => None,
+    }
+}
+
+/// The optimum of the mean loss over all samples with its regulariser, where it can be found: not where
+/// it lies at infinity.
+fn pooled_optimum(scorer: &Scorer) -> Option<Central> {
+    let Regulariser { ridge, sine } = scorer.regulariser();
+    let objective = scorer.pooled_objective();
+    let dimension = objective.samples.dimension();
+    match objective.loss {
+        Loss::Hinge => svm_optimum(objective.samples, ridge).ok(),
+        _ if sine > 0.0 => stationary_point(&[objective], scorer.regulariser(), dimension).ok(),
+        _ => central_optimum(&[objective], ridge, &vec![0.0; dimension]).ok(),
     }
 }
 

@@ -360,6 +360,7 @@ mod tests {
                 clear: 7,
                 label: Spent::gaussian(0.1),
                 record: Spent::unbounded(),
+                outside: None,
             },
             epsilons: vec![odd],
             labels: None,

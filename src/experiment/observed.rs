@@ -3,7 +3,7 @@
 use super::repeat::RepeatResult;
 use super::statement::Claim;
 use crate::measure::Accounting;
-use crate::privacy::{Bound, Observer, Piece};
+use crate::privacy::{Bound, Exposure, Observer, Piece};
 use crate::units::{Delta, Epsilon};
 
 impl RepeatResult {
@@ -18,29 +18,47 @@ impl RepeatResult {
     ///
     /// A message goes to all neighbours alike, or is a token's, which counts as seen by everybody. So
     /// each observer of links is given what all other peers together see; who sees only the end sees
-    /// no more than that.
+    /// no more than that. Sums are another matter: readers see all noise in them, other parties know
+    /// their own parts of it.
     pub fn observed(&self, delta: Delta) -> Vec<Claim> {
         let accounting = self.accounting(delta);
         let Bound { epsilon: record, route } = accounting.of_record(&self.exposure);
         let label = accounting.of_label(&self.exposure);
         // Another peer may have been dealt the same record, and then has it, or its user's answer.
         let shared = self.multiplicity > 1;
-        let is_peer = |observer| matches!(observer, Observer::Neighbour | Observer::OtherPeers);
         let [label_among_peers, record_among_peers] = [
             accounting.of_label_among_peers(&self.exposure),
             accounting.of_record_among_peers(&self.exposure),
         ];
+        let outside = [
+            accounting.of_label_outside(&self.exposure),
+            accounting.of_record_outside(&self.exposure).epsilon,
+        ];
+        let sums = self.sums.as_ref();
+        let on_wires = match sums {
+            Some(sums) if sums.wires_tell_nothing => outside,
+            _ => [label, record],
+        };
+        let of_neighbour = sums.map_or([label_among_peers, record_among_peers], |sums| {
+            let [label, record] = sums.neighbour.clone();
+            let exposure = Exposure { clear: 0, label, record, outside: None };
+            [
+                accounting.of_label_among_peers(&exposure),
+                accounting.of_record_among_peers(&exposure),
+            ]
+        });
         let of = |observer, piece| {
             let own_server = observer == Observer::OwnServer;
+            let [of_label, of_record] = match observer {
+                Observer::OwnServer => [accounting.labels, Epsilon::UNBOUNDED],
+                Observer::Neighbour => of_neighbour,
+                Observer::OtherPeers => [label_among_peers, record_among_peers],
+                Observer::Eavesdropper => on_wires,
+                Observer::FinalModel => outside,
+            };
             let (epsilon, by_response) = match piece {
-                Piece::Label if own_server => (accounting.labels, true),
-                Piece::Label if is_peer(observer) => {
-                    (label_among_peers, label_among_peers >= accounting.labels)
-                }
-                Piece::Label => (label, label >= accounting.labels),
-                Piece::Features if own_server => (Epsilon::UNBOUNDED, false),
-                Piece::Features if is_peer(observer) => (record_among_peers, false),
-                Piece::Features => (record, false),
+                Piece::Label => (of_label, own_server || of_label >= accounting.labels),
+                Piece::Features => (of_record, false),
             };
             let protected = epsilon.0.is_finite();
             Claim {

@@ -5,6 +5,7 @@ use super::assembly::{Assembly, Solve};
 use super::observed::worst;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
+use super::server::mask_graph;
 use super::statement::{Holdings, Statement, statement};
 use crate::random::Streams;
 use crate::scenario::{Checked, Scenario};
@@ -31,6 +32,8 @@ pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, Experi
             dimension: seen.dimension(),
             tasks: plan.map_or(1, |plan| plan.tasks.count()),
             repetition: plan.map_or(1.0, |plan| plan.repetition),
+            copies: assembly.data.multiplicity,
+            masks: assembly.masks.as_ref(),
         };
         Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
     };
@@ -50,13 +53,17 @@ pub(super) fn promised(
     let scenario = &resolved.scenario;
     let of = |topology: &Topology, repeat: &RepeatResult| {
         let tokens = repeat.tokens.as_ref();
+        let streams = Streams::new(scenario.seed, repeat.repeat);
+        let masks = mask_graph(scenario, topology, &streams, asked.base())?;
         let holdings = Holdings {
             samples: &repeat.samples,
             dimension: repeat.dimension,
             tasks: tokens.map_or(1, |tokens| tokens.tasks),
             repetition: tokens.map_or(1.0, |tokens| tokens.repetition),
+            copies: repeat.multiplicity,
+            masks: masks.as_ref(),
         };
-        statement(asked.scenario(), scenario, topology, holdings)
+        Ok::<_, ExperimentError>(statement(asked.scenario(), scenario, topology, holdings))
     };
     let Some((first, others)) = repeats.split_first() else {
         // Interrupted before anything ran.
@@ -70,10 +77,8 @@ pub(super) fn promised(
     };
     let others = others.iter().filter(differs);
     others
-        .map(|repeat| Ok(of(&graph(asked, scenario, repeat.repeat)?, repeat)))
-        .try_fold(of(asked.topology(), first), |whole, next: Result<Statement, ExperimentError>| {
-            next.map(|next| worse(whole, next))
-        })
+        .map(|repeat| of(&graph(asked, scenario, repeat.repeat)?, repeat))
+        .try_fold(of(asked.topology(), first)?, |whole, next| next.map(|next| worse(whole, next)))
 }
 
 /// The graph of a repeat after the first.
@@ -93,5 +98,10 @@ fn worse(mut one: Statement, mut other: Statement) -> Statement {
         std::mem::swap(&mut one, &mut other);
     }
     one.claims = worst(one.claims, other.claims);
+    if let (Some(here), Some(there)) = (one.published, other.published)
+        && there.worst_known > here.worst_known
+    {
+        one.published = Some(there);
+    }
     one
 }

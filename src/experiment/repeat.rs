@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::learn::axpy;
 use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
 use crate::network::{Journey, Parting};
-use crate::privacy::{Exposure, LabelSummary};
+use crate::privacy::{Exposure, LabelSummary, Spent};
 
 /// Why a repeat ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,18 @@ pub struct RepeatResult {
     /// peers', and figures of peers are those of the models that they kept for themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenResult>,
+    /// What there is to say of sums, where their noise hides more from some than from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sums: Option<SumResult>,
+}
+
+/// Who sees what of sums.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SumResult {
+    /// Whether wires show no more than readers of the sums see.
+    pub wires_tell_nothing: bool,
+    /// What one neighbour learns of any one record, of its label and of all of it.
+    pub neighbour: [Spent; 2],
 }
 
 /// The tokens of a repeat.

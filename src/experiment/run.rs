@@ -11,8 +11,9 @@ use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
-use super::repeat::{PeerWork, RepeatResult, StopReason, TokenResult};
-use super::statement::{Claim, Statement};
+use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
+use super::server::{Server, best_steps};
+use super::statement::{Claim, Statement, left_with};
 use super::walk;
 use crate::data::DataError;
 use crate::learn::CentralError;
@@ -20,14 +21,14 @@ use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, f
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
 };
-use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
+use crate::privacy::{Budget, CalibrationError, Exposure, Responses, Spent};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
 use crate::protocol::gradient_descent::{GradientParameters, GradientPeer};
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::random::{Draws, Purpose};
 use crate::scenario::{Checked, Scenario};
 use crate::theory;
-use crate::topology::{BuildError, RoutesError, Topology};
+use crate::topology::{BuildError, RoutesError, Topology, TopologyError};
 use crate::units::{Delta, Epsilon, PeerId, Round};
 
 /// Why a run failed.
@@ -39,6 +40,9 @@ pub enum ExperimentError {
     /// A repeat's data.
     #[error("data: {0}")]
     Data(#[from] DataError),
+    /// A spanning tree.
+    #[error("topology: {0}")]
+    Tree(#[from] TopologyError),
     /// The optimum to compare with.
     #[error("{0}")]
     Central(#[from] CentralError),
@@ -179,7 +183,15 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
             tracking.step = Automatic::Value(best.step);
             Some(best.rate)
         }
-        ProtocolConfig::GradientDescent(_) | ProtocolConfig::WalkSgd(_) => None,
+        ProtocolConfig::Federated(federated) => {
+            let best = best_steps(checked.scenario(), &first, federated)?;
+            federated.steps = Automatic::Value(f64::from(best));
+            None
+        }
+        ProtocolConfig::GradientDescent(_)
+        | ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::GradientQueries(_) => None,
     };
     Ok(Resolved { scenario, rate })
 }
@@ -305,7 +317,10 @@ fn rate_floor(protocol: &ProtocolConfig) -> f64 {
         ProtocolConfig::Admm(admm) => (1e3 * admm.tolerance).max(1e-11),
         ProtocolConfig::GradientDescent(_)
         | ProtocolConfig::GradientTracking(_)
-        | ProtocolConfig::WalkSgd(_) => 1e-7,
+        | ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::Federated(_)
+        | ProtocolConfig::GradientQueries(_) => 1e-7,
     }
 }
 
@@ -381,6 +396,17 @@ fn run_peers(
         }
         ProtocolConfig::WalkSgd(walk) => {
             run.peers(walk::peers(scenario, walk, assembly, assembly.walk_plan())?, on_row)
+        }
+        ProtocolConfig::WeightedErm(erm) => {
+            run.peers(Server::new(scenario, assembly, &erm.sum).erm(erm)?, on_row)
+        }
+        ProtocolConfig::Federated(federated) => {
+            let server = Server::new(scenario, assembly, &federated.sum);
+            let steps = chosen(federated.steps) as u32;
+            run.peers(server.federated(federated, steps)?, on_row)
+        }
+        ProtocolConfig::GradientQueries(queries) => {
+            run.peers(Server::new(scenario, assembly, &queries.sum).queries(queries)?, on_row)
         }
     }
 }
@@ -490,6 +516,7 @@ fn run_repeat(
             exposure = Exposure::worst(&exposures);
         }
     }
+    let sums = sum_result(scenario, assembly, &exposures);
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
@@ -516,8 +543,34 @@ fn run_repeat(
         measured_rate,
         divergence,
         tokens,
+        sums,
         rows,
     })
+}
+
+/// Who saw what of the sums, where their noise hides more from some than from others.
+fn sum_result(
+    scenario: &Scenario,
+    assembly: &Assembly,
+    exposures: &[Exposure],
+) -> Option<SumResult> {
+    if !scenario.protocol.hides_more_from_readers() {
+        return None;
+    }
+    let topology = &assembly.topology;
+    let samples: Vec<u32> = topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
+    // A neighbour is left with the noise of the parties that its masks do not tell apart.
+    let left = assembly
+        .masks
+        .as_ref()
+        .map_or_else(|| vec![1; samples.len()], |graph| left_with(graph, topology, &samples));
+    let mut neighbour = [Spent::default(), Spent::default()];
+    for (exposure, parties) in exposures.iter().zip(left) {
+        let part = 1.0 / f64::from(parties);
+        neighbour[0].raise(&exposure.label.repeated(part));
+        neighbour[1].raise(&exposure.record.repeated(part));
+    }
+    Some(SumResult { wires_tell_nothing: assembly.masks.is_some(), neighbour })
 }
 
 /// A bound for each peer. Most peers are like the one before them, and bounds cost a search.

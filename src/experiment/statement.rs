@@ -5,17 +5,19 @@
 //! released; a test holds them against each other.
 
 mod sent;
+mod server;
 mod walk;
 
 use serde::Serialize;
 
 use self::sent::{Peers, Sent};
 use crate::privacy::randomized_response::coefficient;
-use crate::privacy::{Correction, Guarantee, LabelsConfig, Observer, Piece};
+use crate::privacy::{Correction, Guarantee, LabelsConfig, MaskGraph, Observer, Piece};
 use crate::protocol::ProtocolConfig;
 use crate::scenario::Scenario;
 use crate::topology::Topology;
 use crate::units::{Epsilon, PeerId};
+pub(super) use server::left_with;
 
 /// The privacy statement of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,8 +31,35 @@ pub struct Statement {
     pub growth: Vec<(u32, Epsilon)>,
     /// What objective noise would give, were one exact minimiser all that is released.
     pub one_release: Vec<Guarantee>,
+    /// What a paper claims of the noise, where that is not what is true of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// What is not protected, and what lies outside the accounting.
     pub notes: Vec<String>,
+}
+
+/// What a paper claims of its noise against a reader of the final model, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// ε as published.
+    pub claimed: Epsilon,
+    /// ε where all parties' losses have the same curvature.
+    pub equal_curvature: Epsilon,
+    /// ε in the worst case that we know: no claim below it can be true of all losses.
+    pub worst_known: Epsilon,
+    /// ε that can be proved, whatever the losses: that of the smallest party's own releases; infinite
+    /// where nothing can.
+    #[serde(serialize_with = "Epsilon::finite_or_null")]
+    pub proved: Epsilon,
+    /// Whether all parties add the same noise, and so know it.
+    pub shared: bool,
+}
+
+impl Published {
+    /// Whether the claim does not hold.
+    pub fn differs(&self) -> bool {
+        self.worst_known.0 > self.claimed.0 * (1.0 + 1e-9)
+    }
 }
 
 /// One line of it.
@@ -63,6 +92,10 @@ pub struct Holdings<'a> {
     pub tasks: u32,
     /// Where releases are of batches: the greatest Σ over batches of (a record's copies there)².
     pub repetition: f64,
+    /// How often the most repeated record was dealt.
+    pub copies: usize,
+    /// Who shares seeds with whom, where addends of sums are masked.
+    pub masks: Option<&'a MaskGraph>,
 }
 
 /// The statement of the scenario that was `asked` for, whose every `auto` is resolved in `scenario`,
@@ -89,6 +122,7 @@ pub fn statement(
         claims,
         growth: sent.growth,
         one_release: sent.one_release,
+        published: sent.published,
         notes: sent.notes.into_iter().chain(notes(asked)).collect(),
     }
 }
@@ -161,6 +195,8 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     let sent = match &scenario.protocol {
         ProtocolConfig::Admm(_) | ProtocolConfig::GradientDescent(_) => "its model",
         ProtocolConfig::GradientTracking(_) => "its model and its gradient estimate",
+        ProtocolConfig::WeightedErm(_) | ProtocolConfig::Federated(_) => "what it has learnt",
+        ProtocolConfig::GradientQueries(_) => "its gradients",
         ProtocolConfig::WalkSgd(_) => "",
     };
     if let Some(walk) = scenario.protocol.walk() {
@@ -193,7 +229,9 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
             );
         }
     }
-    let bounded = scenario.reach().is_finite() && scenario.model.loss.greatest_slope(1.0).is_some();
+    lines.extend(server::notes(scenario));
+    let bounded = scenario.protocol.sum().is_some()
+        || scenario.reach().is_finite() && scenario.model.loss.greatest_slope(1.0).is_some();
     if noise {
         let pieces = if labels { "features" } else { "labels and features" };
         lines.push(if !scenario.protocol.protects_everybody() {

@@ -49,8 +49,11 @@ pub enum Metric {
     AverageTestAccuracy,
     /// Held-out MSE of w̄_i, mean over peers.
     AverageTestMse,
-    /// Of tokens: the mean over tasks of the global model's objective above its optimum.
+    /// The objective on all samples above its optimum: of tokens the mean over tasks, of parties around
+    /// a server the mean over their models.
     ExcessRisk,
+    /// ψ, the same relative to the optimum.
+    RelativeFitness,
     /// Held-out accuracy of a peer's own models, mean over peers; at the end of a run.
     LocalTestAccuracy,
     /// The same accuracy at the worst peer.
@@ -65,6 +68,9 @@ pub enum Metric {
     Epsilon,
     /// ε so far of any label, against the same.
     EpsilonLabels,
+    /// ε so far of any record against a reader of the sums, or the models, that all parties make
+    /// together, where that is another figure.
+    EpsilonFinal,
     /// Messages sent so far, retransmissions included; of tokens, only in the last row.
     Messages,
     /// Bytes of these messages.
@@ -86,6 +92,17 @@ pub struct Shape {
     pub protected: bool,
     /// Whether tokens are measured in the place of peers, and what of them.
     pub tokens: Option<TokenShape>,
+    /// Whether models are made by sums of all parties, and what of them.
+    pub sums: Option<SumShape>,
+}
+
+/// What a run of parties around a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumShape {
+    /// Whether the optimum on all samples is known.
+    pub has_optimum: bool,
+    /// Whether noise hides more from readers than from other parties.
+    pub pools: bool,
 }
 
 /// What a run with tokens is.
@@ -100,7 +117,7 @@ pub struct TokenShape {
 impl Metric {
     /// The figures of a run, in the order of columns.
     pub fn of_run(config: &MeasureConfig, run: Shape) -> Vec<Self> {
-        let Shape { classifies, has_test, perturbed, protected, tokens } = run;
+        let Shape { classifies, has_test, perturbed, protected, tokens, sums } = run;
         let mut metrics = Vec::new();
         if let Some(tokens) = tokens {
             metrics.extend(Self::of_tokens(config, tokens, classifies, has_test));
@@ -119,7 +136,10 @@ impl Metric {
                 Self::DualResidual,
             ]);
         }
-        if config.has(What::Optimum) {
+        if sums.is_some_and(|sums| sums.has_optimum) && config.has(What::Optimum) {
+            metrics.extend([Self::ExcessRisk, Self::RelativeFitness]);
+        }
+        if config.has(What::Optimum) && sums.is_none_or(|sums| sums.has_optimum) {
             metrics.push(Self::OptimumDistance);
             if perturbed {
                 metrics.push(Self::OptimumDistanceClean);
@@ -154,6 +174,9 @@ impl Metric {
         }
         if config.has(What::Privacy) && protected {
             metrics.extend([Self::Epsilon, Self::EpsilonLabels]);
+            if sums.is_some_and(|sums| sums.pools) {
+                metrics.push(Self::EpsilonFinal);
+            }
         }
         metrics.extend([Self::Messages, Self::Bytes, Self::SimSeconds]);
         metrics
@@ -209,6 +232,7 @@ impl Metric {
             Self::AverageTestAccuracy => "average_test_accuracy",
             Self::AverageTestMse => "average_test_mse",
             Self::ExcessRisk => "excess_risk",
+            Self::RelativeFitness => "relative_fitness",
             Self::LocalTestAccuracy => "local_test_accuracy",
             Self::LocalTestAccuracyWorst => "local_test_accuracy_worst",
             Self::GlobalShare => "global_share",
@@ -216,6 +240,7 @@ impl Metric {
             Self::Forwards => "forwards",
             Self::Epsilon => "epsilon",
             Self::EpsilonLabels => "epsilon_labels",
+            Self::EpsilonFinal => "epsilon_final",
             Self::Messages => "messages",
             Self::Bytes => "bytes",
             Self::SimSeconds => "sim_seconds",
@@ -246,7 +271,8 @@ impl Metric {
             Self::AverageDivergence => "the same above its tangents at the optimum",
             Self::AverageTestAccuracy => "held-out accuracy of the running average",
             Self::AverageTestMse => "held-out MSE of the running average",
-            Self::ExcessRisk => "risk above the optimum, mean over tasks",
+            Self::ExcessRisk => "risk on all samples above the optimum",
+            Self::RelativeFitness => "ψ, the same relative to the optimum",
             Self::LocalTestAccuracy => "held-out accuracy of peers' own models",
             Self::LocalTestAccuracyWorst => "held-out accuracy of the worst peer's own models",
             Self::GlobalShare => "share of global steps",
@@ -254,6 +280,7 @@ impl Metric {
             Self::Forwards => "visits without an update",
             Self::Epsilon => "ε of a record against all other peers",
             Self::EpsilonLabels => "ε of a label against all other peers",
+            Self::EpsilonFinal => "ε of a record against a reader of the model",
             Self::Messages => "messages",
             Self::Bytes => "bytes",
             Self::SimSeconds => "simulated seconds",

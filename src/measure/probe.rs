@@ -129,6 +129,22 @@ impl Scorer {
         Batch { x, y, tasks, task, loss, ridge }
     }
 
+    /// R.
+    pub fn regulariser(&self) -> Regulariser {
+        self.regulariser
+    }
+
+    /// The mean loss over all training samples.
+    pub fn pooled_objective(&self) -> Objective<'_> {
+        let LocalView { x, y } = self.train.everybody();
+        Objective::mean(Samples::new(x, y), self.loss)
+    }
+
+    /// The mean loss over all training samples with the regulariser.
+    pub fn pooled_risk(&self, w: &[f64]) -> f64 {
+        self.pooled_objective().value(w) + self.regulariser.value(w)
+    }
+
     /// Accuracy, or mean squared error, of the tasks' models together on the held-out samples; NaN
     /// without any.
     pub fn models_on_test(&self, models: &[f64]) -> f64 {

@@ -52,6 +52,9 @@ pub struct Comparison<'a> {
     /// What scores the tasks' models together, and the mean over tasks of the objective at their
     /// optima (NaN where that is not known), where tokens are measured.
     pub tokens: Option<(&'a Scorer, f64)>,
+    /// What scores models on all samples, and the objective at its optimum, where models are made by
+    /// sums of all parties.
+    pub sums: Option<(&'a Scorer, f64)>,
 }
 
 /// How ε is counted.
@@ -86,6 +89,19 @@ impl Accounting {
     pub fn of_label(&self, exposure: &Exposure) -> Epsilon {
         let by_releases = self.of_copies(&exposure.label).bound(self.delta).epsilon;
         by_releases.min(self.labels)
+    }
+
+    /// ε of any record against somebody who reads sums of several peers' parts and knows nobody's part
+    /// of the noise.
+    pub fn of_record_outside(&self, exposure: &Exposure) -> Bound {
+        let [_, record] = exposure.outside();
+        self.of_copies(record).bound(self.delta)
+    }
+
+    /// ε of any label against the same.
+    pub fn of_label_outside(&self, exposure: &Exposure) -> Epsilon {
+        let [label, _] = exposure.outside();
+        self.of_copies(label).bound(self.delta).epsilon.min(self.labels)
     }
 
     /// ε of any record against all other peers together: none where one of them may have been dealt
@@ -245,11 +261,18 @@ impl<'a> Recorder<'a> {
                 _ => {}
             }
         }
+        if let (Metric::ExcessRisk | Metric::RelativeFitness, Some((scorer, least))) =
+            (metric, self.compare.sums)
+        {
+            let excess = mean(of_each_once(states(), |w| scorer.pooled_risk(w))) - least;
+            return if metric == Metric::ExcessRisk { excess } else { excess / least };
+        }
         match metric {
             // Known at the end alone.
-            Metric::ExcessRisk | Metric::LocalTestAccuracy | Metric::LocalTestAccuracyWorst => {
-                f64::NAN
-            }
+            Metric::ExcessRisk
+            | Metric::RelativeFitness
+            | Metric::LocalTestAccuracy
+            | Metric::LocalTestAccuracyWorst => f64::NAN,
             Metric::GlobalShare => {
                 journeys(&|journey| journey.releases) / (n as f64 * f64::from(row.round.0))
             }
@@ -291,6 +314,7 @@ impl<'a> Recorder<'a> {
             }
             Metric::Epsilon => self.compare.privacy.of_record_among_peers(exposure).0,
             Metric::EpsilonLabels => self.compare.privacy.of_label_among_peers(exposure).0,
+            Metric::EpsilonFinal => self.compare.privacy.of_record_outside(exposure).epsilon.0,
             Metric::Messages => row.messages as f64,
             Metric::Bytes => row.bytes as f64,
             Metric::SimSeconds if self.timed && row.time < SimTime::NEVER => row.time.seconds(),
@@ -305,6 +329,22 @@ impl Recorder<'_> {
         let locals = row.locals.iter().enumerate();
         locals.filter(|(i, _)| self.train.rows(PeerId::new(*i)) > 0).map(|(_, local)| local.train)
     }
+}
+
+/// A figure of each state; found once for states that are the same as the one before.
+fn of_each_once<'a>(
+    states: impl ExactSizeIterator<Item = &'a [f64]>,
+    figure: impl Fn(&[f64]) -> f64,
+) -> impl ExactSizeIterator<Item = f64> {
+    let mut last: Option<(&[f64], f64)> = None;
+    states.map(move |w| match last {
+        Some((same, value)) if same == w => value,
+        _ => {
+            let value = figure(w);
+            last = Some((w, value));
+            value
+        }
+    })
 }
 
 /// How far apart the states are.

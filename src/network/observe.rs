@@ -104,7 +104,7 @@ impl Journey {
             0 => Spent::gaussian(squared.sqrt()),
             _ => Spent::unbounded(),
         });
-        Exposure { clear: self.clear, label, record }
+        Exposure { clear: self.clear, label, record, outside: None }
     }
 }
 

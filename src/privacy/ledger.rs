@@ -27,6 +27,8 @@ pub enum Protection {
     Gaussian(Relation),
     /// By Laplace noise.
     Laplace(Relation),
+    /// By normal noise in a sum of several peers' parts: the cost has [two sides](Line::outside).
+    Pooled,
     /// By normal noise, on some batches of the records, of which one may be replaced by another: the
     /// cost is kept [by batch](Account::batches).
     Batches,
@@ -37,6 +39,7 @@ impl Protection {
     fn of(part: &Part) -> Self {
         match *part {
             Part::Clear(pieces) => Self::Clear(pieces),
+            Part::Pooled { .. } => Self::Pooled,
             Part::Noisy { mechanism: Mechanism::Gaussian { .. }, relation, .. } => {
                 Self::Gaussian(relation)
             }
@@ -70,6 +73,8 @@ pub struct Line {
     pub label: Spent,
     /// What they cost together where a whole record differs; nothing here for those of batches.
     pub record: Spent,
+    /// Both against those who know nobody's part of the noise, where that is another figure.
+    pub outside: Option<Box<[Spent; 2]>>,
 }
 
 /// One peer's account: a line per kind of release, never one per message. Costs of Gaussian releases
@@ -128,6 +133,10 @@ impl Account {
                     line.count += 1;
                     line.label.add(&label);
                     line.record.add(&record);
+                    if let Some(more) = part.outside() {
+                        let outside = line.outside.get_or_insert_default();
+                        outside.iter_mut().zip(&more).for_each(|(sum, more)| sum.add(more));
+                    }
                 }
             }
         }
@@ -138,7 +147,8 @@ impl Account {
         let same = |line: &Line| line.protection == protection && line.receivers == receivers;
         let place = self.lines.iter().position(same).unwrap_or_else(|| {
             let (label, record) = (Spent::default(), Spent::default());
-            self.lines.push(Line { protection, receivers, count: 0, label, record });
+            let line = Line { protection, receivers, count: 0, label, record, outside: None };
+            self.lines.push(line);
             self.lines.len() - 1
         });
         &mut self.lines[place]
@@ -209,8 +219,8 @@ impl Account {
     /// What the releases that concern all records tell about one.
     fn of_all_records(&self) -> Exposure {
         let mut exposure = Exposure::default();
-        for Line { protection, count, label, record, .. } in &self.lines {
-            exposure.add(*protection, *count, [label, record]);
+        for line in &self.lines {
+            exposure.add(line);
         }
         exposure
     }
@@ -225,38 +235,59 @@ pub struct Exposure {
     pub label: Spent,
     /// The cost where a whole record differs.
     pub record: Spent,
+    /// Both against those who see sums of several peers' parts and know nobody's part of the noise,
+    /// where that is another figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Box<[Spent; 2]>>,
 }
 
 impl Exposure {
-    /// Adds so many releases of one kind that cost a label and a record this together.
-    fn add(&mut self, protection: Protection, count: u64, [label, record]: [&Spent; 2]) {
-        if matches!(protection, Protection::Clear(_)) {
-            self.clear += count;
+    /// Adds releases of one kind.
+    fn add(&mut self, line: &Line) {
+        if matches!(line.protection, Protection::Clear(_)) {
+            self.clear += line.count;
         }
-        match protection.steps_to_replace() {
-            1 => {
-                self.label.add(label);
-                self.record.add(record);
-            }
-            steps => {
-                self.label.add(&label.group(steps));
-                self.record.add(&record.group(steps));
-            }
+        let steps = line.protection.steps_to_replace();
+        let group = |spent: &Spent| if steps == 1 { spent.clone() } else { spent.group(steps) };
+        let outside = line.outside.as_deref().map(|costs| costs.each_ref().map(group));
+        self.spend([group(&line.label), group(&line.record)], outside);
+    }
+
+    /// Adds costs for a label and for a record; those against outsiders are the same unless given.
+    fn spend(&mut self, [label, record]: [Spent; 2], outside: Option<[Spent; 2]>) {
+        if outside.is_some() || self.outside.is_some() {
+            let more = outside.unwrap_or_else(|| [label.clone(), record.clone()]);
+            let sums = self.outside_mut();
+            sums.iter_mut().zip(&more).for_each(|(sum, more)| sum.add(more));
         }
+        self.label.add(&label);
+        self.record.add(&record);
     }
 
     /// Adds Σμ² of Gaussian releases, for a label and for a record.
-    fn add_squares(&mut self, [label, record]: [f64; 2]) {
-        self.label.add(&Spent::gaussian_squares(label));
-        self.record.add(&Spent::gaussian_squares(record));
+    fn add_squares(&mut self, squares: [f64; 2]) {
+        self.spend(squares.map(Spent::gaussian_squares), None);
+    }
+
+    /// The cost for a label and for a record against those who know nobody's part of the noise.
+    pub fn outside(&self) -> [&Spent; 2] {
+        match &self.outside {
+            Some(costs) => costs.each_ref(),
+            None => [&self.label, &self.record],
+        }
+    }
+
+    fn outside_mut(&mut self) -> &mut [Spent; 2] {
+        let Self { label, record, outside, .. } = self;
+        outside.get_or_insert_with(|| Box::new([label.clone(), record.clone()]))
     }
 
     /// What several kinds of releases tell together about one record.
     pub fn total<'a>(exposures: impl IntoIterator<Item = &'a Self>) -> Self {
         exposures.into_iter().fold(Self::default(), |mut total, next| {
             total.clear += next.clear;
-            total.label.add(&next.label);
-            total.record.add(&next.record);
+            let outside = next.outside.as_deref().cloned();
+            total.spend([next.label.clone(), next.record.clone()], outside);
             total
         })
     }
@@ -266,6 +297,10 @@ impl Exposure {
     pub fn worst<'a>(exposures: impl IntoIterator<Item = &'a Self>) -> Self {
         exposures.into_iter().fold(Self::default(), |mut worst, peer| {
             worst.clear += peer.clear;
+            if worst.outside.is_some() || peer.outside.is_some() {
+                let sums = worst.outside_mut();
+                sums.iter_mut().zip(peer.outside()).for_each(|(sum, more)| sum.raise(more));
+            }
             worst.label.raise(&peer.label);
             worst.record.raise(&peer.record);
             worst

@@ -179,16 +179,35 @@ pub enum Part {
         /// Between neighbours in this sense.
         relation: Relation,
     },
+    /// Normal noise is in the sum that it is a part of, between neighbours that differ by replacing
+    /// one record.
+    Pooled {
+        /// The noise.
+        noise: PooledNoise,
+        /// How far the sum moves.
+        sensitivity: Sensitivity,
+    },
+}
+
+/// The noise in a sum, to which several peers add.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PooledNoise {
+    /// The standard deviation of what this peer adds and no other peer knows; 0 where that is nothing.
+    pub own: f64,
+    /// That of all noise in the sum.
+    pub all: f64,
 }
 
 impl Part {
     /// What it costs for a label and for a whole record, one that it concerns most.
     ///
     /// Batches tell nothing apart where a record may come or go: those behind it move up. Every use
-    /// may then concern every record.
+    /// may then concern every record. Of pooled noise only the peer's own counts: all others together
+    /// know the rest.
     pub fn cost(&self) -> [Spent; 2] {
         match *self {
             Self::Clear(_) => [Spent::unbounded(), Spent::unbounded()],
+            Self::Pooled { noise, sensitivity } => Self::pooled(noise.own, sensitivity),
             Self::Noisy { mechanism, sensitivity, records, relation } => {
                 let uses = match (records, relation) {
                     (Records::All, _) => 1,
@@ -198,6 +217,22 @@ impl Part {
                 sensitivity.of_uses(uses).map(|by| mechanism.cost(by))
             }
         }
+    }
+
+    /// What it costs against those who know nobody's part of the noise, where that is another figure.
+    pub fn outside(&self) -> Option<[Spent; 2]> {
+        match *self {
+            Self::Clear(_) | Self::Noisy { .. } => None,
+            Self::Pooled { noise, sensitivity } => Some(Self::pooled(noise.all, sensitivity)),
+        }
+    }
+
+    fn pooled(deviation: f64, sensitivity: Sensitivity) -> [Spent; 2] {
+        [sensitivity.label, sensitivity.record].map(|by| match deviation {
+            _ if by == 0.0 => Spent::default(),
+            0.0 => Spent::unbounded(),
+            deviation => Spent::gaussian(by / deviation),
+        })
     }
 }
 
@@ -305,6 +340,47 @@ pub fn noisy(
     Released { value: vector, charge: Charge::One(part) }
 }
 
+/// What a peer has worked up together with others so that its value alone tells nothing more than the
+/// charge says. For the other makers of this folder.
+pub(super) fn charged<T>(value: T, charge: Charge) -> Released<T> {
+    Released { value, charge }
+}
+
+/// Releases a vector with normal noise that other peers know, since all draw the same.
+///
+/// It counts as released in the clear: who knows the noise subtracts it, and in what others make of it
+/// together, each with the same noise, it may cancel.
+pub fn commonly_noisy(
+    mut vector: Arc<[f64]>,
+    deviation: f64,
+    pieces: Pieces,
+    mut draw: Draw<'_>,
+) -> Released<Arc<[f64]>> {
+    for coordinate in Arc::make_mut(&mut vector) {
+        *coordinate += deviation * draw.normal();
+    }
+    in_the_clear(vector, pieces)
+}
+
+impl Released<Arc<[f64]>> {
+    /// self ← self + weight · other, at the charge of both: post-processing with a public weight.
+    #[must_use]
+    pub fn plus(self, weight: f64, other: &Self) -> Self {
+        let mut sum = self.charged(&other.charge);
+        for (a, b) in Arc::make_mut(&mut sum.value).iter_mut().zip(other.value.iter()) {
+            *a += weight * b;
+        }
+        sum
+    }
+
+    /// self ← weight · self: post-processing with a public weight.
+    #[must_use]
+    pub fn times(mut self, weight: f64) -> Self {
+        Arc::make_mut(&mut self.value).iter_mut().for_each(|a| *a *= weight);
+        self
+    }
+}
+
 impl<T> Released<T> {
     /// What the receiver reads.
     pub fn value(&self) -> &T {
@@ -330,6 +406,11 @@ impl<T> Released<T> {
     /// before. For the engine alone, which books.
     pub(crate) fn settled(self) -> Self {
         Self { value: self.value, charge: Charge::Public }
+    }
+
+    /// The same value with another one's charge on top of its own: for values that are added up.
+    pub(super) fn charged(self, other: &Charge) -> Self {
+        Self { value: self.value, charge: self.charge.with(other.clone()) }
     }
 
     /// Two released values in one message, at the charge of both.

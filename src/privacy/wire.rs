@@ -86,6 +86,30 @@ impl Wire for Arc<[f64]> {
     }
 }
 
+/// Residues modulo 2⁶⁴, in the same form.
+impl Wire for Arc<[u64]> {
+    fn size(&self) -> usize {
+        4 + 8 * self.len()
+    }
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        (self.len() as u32).encode(bytes);
+        for value in self.iter() {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        let length = u32::decode(bytes)? as usize;
+        Ok(take(bytes, 8 * length)?
+            .chunks_exact(8)
+            .map(|chunk| {
+                let mut word = [0; 8];
+                word.copy_from_slice(chunk);
+                u64::from_le_bytes(word)
+            })
+            .collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

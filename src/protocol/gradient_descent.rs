@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::automatic::Automatic;
 use super::inbox::{Inbox, Outbox};
+use super::metropolis::Metropolis;
 use crate::data::LocalData;
 use crate::learn::{Loss, Objective, Samples, axpy, distance, norm};
 use crate::network::{Context, Peer, Snapshot};
@@ -124,9 +125,7 @@ pub struct GradientPeer {
     data: LocalData,
     parameters: GradientParameters,
     round: Round,
-    /// W_il by neighbour, once the neighbours have said their degrees.
-    weights: Vec<f64>,
-    own_weight: f64,
+    weights: Metropolis,
     /// w_i.
     w: Vec<f64>,
     /// ∇J_i(w_i).
@@ -134,7 +133,6 @@ pub struct GradientPeer {
     /// g_i, with tracking.
     tracker: Vec<f64>,
     outbox: Outbox,
-    degrees: Inbox<u32>,
     inbox: Inbox<Arc<[f64]>>,
 }
 
@@ -149,13 +147,11 @@ impl GradientPeer {
         Self {
             parameters,
             round: GREETINGS,
-            weights: Vec::new(),
-            own_weight: 1.0,
+            weights: Metropolis::new(neighbours),
             w: vec![0.0; d],
             gradient: vec![0.0; d],
             tracker: vec![0.0; tracked],
             outbox: Outbox::new(d + tracked),
-            degrees: Inbox::new(neighbours),
             inbox: Inbox::new(neighbours),
             data,
         }
@@ -167,8 +163,7 @@ impl GradientPeer {
         const ALLOCATION: usize = 16;
         size_of::<Self>()
             + 8 * vectors * d
-            + neighbours * size_of::<f64>()
-            + Inbox::<u32>::memory(neighbours)
+            + Metropolis::memory(neighbours)
             + Inbox::<Arc<[f64]>>::memory(neighbours)
             + 10 * ALLOCATION
     }
@@ -188,17 +183,6 @@ impl GradientPeer {
         objective.gradient(&self.w, &mut self.gradient);
         axpy(self.parameters.ridge, &self.w, &mut self.gradient);
         context.spend(samples.len() as f64);
-    }
-
-    /// Metropolis weights, once all degrees are known.
-    fn set_weights(&mut self) {
-        let own = self.degrees.neighbours() as u32;
-        self.weights = self
-            .degrees
-            .take(GREETINGS)
-            .map(|theirs| 1.0 / f64::from(1 + own.max(theirs)))
-            .collect();
-        self.own_weight = 1.0 - self.weights.iter().sum::<f64>();
     }
 
     /// Sends w (and g) of the last round, at the beginning of the next.
@@ -225,8 +209,9 @@ impl GradientPeer {
             let own = self.outbox.content(self.round);
             let workspace = context.workspace();
             workspace.clear();
-            workspace.extend(own.iter().map(|value| self.own_weight * value));
-            for (weight, theirs) in self.weights.iter().zip(self.inbox.take(self.round)) {
+            workspace.extend(own.iter().map(|value| self.weights.own() * value));
+            let weights = self.weights.of_neighbours().iter();
+            for (weight, theirs) in weights.zip(self.inbox.take(self.round)) {
                 axpy(*weight, &theirs, workspace);
             }
             workspace
@@ -255,10 +240,10 @@ impl GradientPeer {
     /// Does all that the messages at hand allow.
     fn advance(&mut self, context: &mut Context<'_, Say>) {
         if self.round == GREETINGS {
-            if !self.degrees.complete(GREETINGS) {
+            if !self.weights.complete() {
                 return;
             }
-            self.set_weights();
+            self.weights.settle();
             self.tell(context);
             if self.inbox.neighbours() == 0 {
                 return;
@@ -297,7 +282,7 @@ impl Peer for GradientPeer {
 
     fn receive(&mut self, from: PeerId, said: Released<Say>, context: &mut Context<'_, Say>) {
         match said.into_value() {
-            Say::Degree(degree) => self.degrees.put(from, GREETINGS, degree),
+            Say::Degree(degree) => self.weights.hear(from, degree),
             Say::State(round, state) => self.inbox.put(from, round, state),
         }
         self.advance(context);
@@ -311,7 +296,7 @@ impl Peer for GradientPeer {
         if self.done() {
             Vec::new()
         } else if self.round == GREETINGS {
-            self.degrees.missing(GREETINGS)
+            self.weights.missing()
         } else {
             self.inbox.missing(self.round)
         }

@@ -11,8 +11,9 @@ use crate::learn::Loss;
 use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
 use crate::policy::PolicyConfig;
-use crate::protocol::ProtocolConfig;
+use crate::protocol::party::{MasksConfig, SumConfig};
 use crate::protocol::walk_sgd::{StepSize, WalkSgdConfig};
+use crate::protocol::{ProtocolConfig, sample_moves};
 use crate::random::Streams;
 use crate::topology::{Routes, Topology, TopologyConfig, Walk};
 
@@ -73,13 +74,16 @@ impl Checked {
         };
         let peers = topology.as_ref().ok().map(Topology::peers);
         add("data", scenario.data.check(peers));
-        add("model", scenario.model.check(scenario.protocol.walk().is_some()));
+        add("model", scenario.model.check(takes_none(&scenario.protocol)));
         add("privacy", scenario.privacy.check(peers));
         add("protocol", scenario.protocol.check(peers));
         add("network", scenario.network.check());
         add("measure", scenario.measure.check());
         if let (Some(walk), Ok(topology)) = (scenario.protocol.walk(), &topology) {
             add("protocol.walk-sgd", of_walk_on(&scenario, walk, topology));
+        }
+        if let (Some(sum), Ok(topology)) = (scenario.protocol.sum(), &topology) {
+            add("protocol", of_sum_on(&scenario, sum, topology, &base));
         }
         if let Some(peers) = peers
             && scenario.network.engine == EngineKind::Threads
@@ -193,8 +197,110 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if let Some(walk) = scenario.protocol.walk() {
         of_walk(scenario, walk, &mut add);
     }
+    if scenario.protocol.sum().is_some() {
+        of_parties(scenario, &mut add);
+    }
     problems
 }
+
+/// What parties around a server need of the other sections.
+fn of_parties(scenario: &Scenario, add: &mut dyn FnMut(&str, &str)) {
+    let protocol = &scenario.protocol;
+    let reach = scenario.reach();
+    let (section, clip) = match protocol {
+        ProtocolConfig::WeightedErm(_) => ("weighted-erm", "clip"),
+        ProtocolConfig::Federated(_) => ("federated", "clip"),
+        _ => ("gradient-queries", "residual"),
+    };
+    if sample_moves(scenario.model.loss, protocol.clipping(), reach).is_none() {
+        let message = "nothing bounds the gradient of a sample, so that no sum has a grid and no noise \
+                       hides it: expected a number, or a loss of bounded slope and `clip` or \
+                       `unit-sphere` in data.preprocess";
+        add(&format!("protocol.{section}.{clip}"), message);
+    }
+    let needs_reach = match protocol {
+        ProtocolConfig::WeightedErm(erm) => erm.variant.perturbs_output(),
+        ProtocolConfig::GradientQueries(queries) => queries.noise.is_some(),
+        _ => true,
+    };
+    if needs_reach && !reach.is_finite() {
+        let message = "nothing bounds |x|, on which steps or noise depend: expected `clip` or \
+                       `unit-sphere`";
+        add("data.preprocess", message);
+    }
+    if scenario.privacy.labels.is_some() {
+        let message = "parties around a server protect labels by their noise: expected no randomised \
+                       labels";
+        add("privacy.labels", message);
+    }
+    if scenario.measure.stop.is_some_and(|stop| stop.epsilon.is_some()) {
+        let message = "the noise is found from the ε that the protocol's own section names: expected no \
+                       budget";
+        add("measure.stop.epsilon", message);
+    }
+}
+
+/// What parties around a server need of the graph.
+fn of_sum_on(
+    scenario: &Scenario,
+    sum: &SumConfig,
+    topology: &Topology,
+    base: &Path,
+) -> Vec<(String, String)> {
+    let section = match &scenario.protocol {
+        ProtocolConfig::WeightedErm(_) => "weighted-erm",
+        ProtocolConfig::Federated(_) => "federated",
+        _ => "gradient-queries",
+    };
+    let mut problems = Vec::new();
+    let mut add =
+        |field: &str, message: String| problems.push((format!("{section}.{field}"), message));
+    let peers = topology.peers();
+    let masks = sum.masks.as_ref().unwrap_or(&MasksConfig::AllPairs);
+    if scenario.protocol.pools() {
+        match masks {
+            MasksConfig::AllPairs if peers > MOST_PAIRED => {
+                let message = format!(
+                    "every two of at most {MOST_PAIRED} peers share a seed, found {peers} peers: \
+                     expected {{graph: …}}, `wires` or `none`"
+                );
+                add("sum.masks", message);
+            }
+            MasksConfig::Graph(config) if config.check().is_empty() => {
+                match config.build(&Streams::new(scenario.seed, 0), base) {
+                    Ok(graph) if graph.peers() != peers => {
+                        let found = graph.peers();
+                        let message = format!("expected a graph of {peers} peers, found {found}");
+                        add("sum.masks.graph", message);
+                    }
+                    Ok(_) => {}
+                    Err(error) => add("sum.masks.graph", error.to_string()),
+                }
+            }
+            _ => {}
+        }
+    }
+    if let ProtocolConfig::WeightedErm(erm) = &scenario.protocol
+        && erm.variant.perturbs_output()
+        && scenario.reach().is_finite()
+    {
+        let lambda = scenario.model.regularisation / peers as f64;
+        let smoothness = scenario.model.loss.smoothness() * scenario.reach().powi(2) + lambda;
+        let most = if lambda > 0.0 { 1.0 } else { 2.0 } / smoothness;
+        if erm.step > most {
+            let message = format!(
+                "steps bring no two models further apart only up to η = {most:.4}, found {}: beyond \
+                 it the noise would not cover what a record does",
+                erm.step
+            );
+            add("step", message);
+        }
+    }
+    problems
+}
+
+/// The most peers of which every two share a seed.
+const MOST_PAIRED: usize = 4096;
 
 /// What a walk needs of the other sections.
 fn of_walk(scenario: &Scenario, walk: &WalkSgdConfig, add: &mut dyn FnMut(&str, &str)) {
@@ -276,28 +382,34 @@ fn trains_each_class(protocol: &ProtocolConfig) -> bool {
     match protocol {
         ProtocolConfig::Admm(_)
         | ProtocolConfig::GradientDescent(_)
-        | ProtocolConfig::GradientTracking(_) => false,
+        | ProtocolConfig::GradientTracking(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::Federated(_)
+        | ProtocolConfig::GradientQueries(_) => false,
         ProtocolConfig::WalkSgd(_) => true,
     }
 }
 
 /// Whether a protocol makes do with subgradients, so that the loss may have a kink.
 fn takes_subgradients(protocol: &ProtocolConfig) -> bool {
-    match protocol {
-        ProtocolConfig::Admm(_)
-        | ProtocolConfig::GradientDescent(_)
-        | ProtocolConfig::GradientTracking(_)
-        | ProtocolConfig::WalkSgd(_) => false,
-    }
+    matches!(protocol, ProtocolConfig::GradientQueries(_))
 }
 
 /// Whether a protocol adds the sine term to its objective, which is then not convex.
 fn takes_sine(protocol: &ProtocolConfig) -> bool {
+    matches!(protocol, ProtocolConfig::WeightedErm(erm) if !erm.variant.perturbs_output())
+}
+
+/// Whether a problem without regularisation makes sense.
+fn takes_none(protocol: &ProtocolConfig) -> bool {
     match protocol {
         ProtocolConfig::Admm(_)
         | ProtocolConfig::GradientDescent(_)
         | ProtocolConfig::GradientTracking(_)
-        | ProtocolConfig::WalkSgd(_) => false,
+        | ProtocolConfig::Federated(_) => false,
+        ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::GradientQueries(_) => true,
     }
 }
 

@@ -17,8 +17,9 @@
 //!
 //! let (epsilon, delta) = (Epsilon(1.0), Delta(1e-5));
 //! let deviation = published_deviation(8.0, 1.0, 20, 8_000, epsilon, delta);
+//! let (sizes, weights) = (&[1_000; 8], &[0.125; 8]);
 //! let noise =
-//!     PublishedNoise { sizes: &[1_000; 8], lipschitz: 1.0, steps: 20, deviation };
+//!     PublishedNoise { sizes, weights, lipschitz: 1.0, steps: 20, block: 20, deviation };
 //! assert!(gaussian_epsilon(noise.claimed_mu(), delta).0 < 1.0, "as claimed, with room");
 //! assert!(gaussian_epsilon(noise.local_mu(0), delta).0 > 7.9, "what a party sends is not");
 //! ```

@@ -9,7 +9,7 @@ mod tests;
 
 use serde::Serialize;
 
-use self::dense::Eigen;
+pub(crate) use self::dense::Eigen;
 use self::iteration::Pair;
 use self::laplacian::{End, Laplacian};
 use super::graph::Topology;

@@ -1,6 +1,6 @@
 //! What the messages of a whole run tell about a record of the worst peer.
 
-use super::{Claim, Holdings, Users, walk};
+use super::{Claim, Holdings, Published, Users, server, walk};
 use crate::privacy::{Guarantee, Observer, Piece, Release, gaussian_epsilon};
 use crate::protocol::admm::{AdmmConfig, PrimalNoise};
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -25,6 +25,10 @@ pub(super) struct Sent {
     pub assumption: String,
     pub growth: Vec<(u32, Epsilon)>,
     pub one_release: Vec<Guarantee>,
+    /// Observers who see less than all others together, with ε of a label and of a record.
+    pub weaker: Vec<(Observer, [Epsilon; 2])>,
+    /// What a paper claims.
+    pub published: Option<Published>,
     /// What else is to be said of it.
     pub notes: Vec<String>,
 }
@@ -50,6 +54,11 @@ impl Sent {
                 Self::nothing_hidden("sent in the clear in every round")
             }
             ProtocolConfig::WalkSgd(config) => walk::sent(scenario, config, peers.holdings),
+            ProtocolConfig::WeightedErm(_)
+            | ProtocolConfig::Federated(_)
+            | ProtocolConfig::GradientQueries(_) => {
+                server::sent(scenario, peers.topology, peers.holdings)
+            }
         }
     }
 
@@ -62,6 +71,8 @@ impl Sent {
             assumption: String::new(),
             growth: Vec::new(),
             one_release: Vec::new(),
+            weaker: Vec::new(),
+            published: None,
             notes: Vec::new(),
         }
     }
@@ -120,10 +131,9 @@ impl Sent {
                 }
             },
             assumption: format!("{}; argmins solved as exactly as asked", assumption(scenario)),
-            shared: false,
             growth,
             one_release,
-            notes: Vec::new(),
+            ..Self::nothing_hidden("")
         }
     }
 
@@ -133,15 +143,17 @@ impl Sent {
             let route = "a record may have been dealt to several peers, each of which has it";
             return Self::nothing_hidden(route).against(observer, users);
         }
+        let weaker = self.weaker.iter().find(|(weaker, _)| *weaker == observer);
+        let [of_label, of_record] = weaker.map_or([self.label, self.record], |(_, both)| *both);
         let record = Claim {
             observer,
             piece: Piece::Features,
-            epsilon: self.record,
-            pure: self.record == Epsilon::ZERO,
+            epsilon: of_record,
+            pure: of_record == Epsilon::ZERO,
             route: self.route.clone(),
             assumption: self.assumption.clone(),
         };
-        let by_messages = self.label.min(self.record);
+        let by_messages = of_label.min(of_record);
         let label = if users.greatest.0.is_finite() && users.greatest <= by_messages {
             Claim { observer, ..users.against_server() }
         } else {

@@ -1,37 +1,6 @@
 //! Federated learning with K local steps between communications.
 
-/// The published steps η_t = 2/(λ(t + γ)), t = 1, 2, …, with γ = max(8L/λ − 1, K).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Schedule {
-    /// λ, the strong convexity.
-    pub strong: f64,
-    /// L, the smoothness.
-    pub smooth: f64,
-    /// K, the steps between two communications.
-    pub local_steps: u32,
-}
-
-impl Schedule {
-    /// γ.
-    pub fn gamma(&self) -> f64 {
-        self.free_gamma().max(f64::from(self.local_steps))
-    }
-
-    /// η_t, for t from 1 on.
-    pub fn step(&self, t: u32) -> f64 {
-        2.0 / (self.strong * (f64::from(t) + self.gamma()))
-    }
-
-    /// η_1 to η_T.
-    pub fn steps(&self, total: u32) -> Vec<f64> {
-        (1..=total).map(|t| self.step(t)).collect()
-    }
-
-    /// 8L/λ − 1, which is γ unless K is above it.
-    fn free_gamma(&self) -> f64 {
-        8.0 * self.smooth / self.strong - 1.0
-    }
-}
+pub use crate::protocol::federated::Schedule;
 
 /// The deviation of the one Gaussian that a sum of parties' moves over a block of steps needs, for the
 /// budget that noise of deviation σ at each of them would have: (Ση)σ/√steps.
@@ -74,7 +43,7 @@ impl FederatedBound {
     pub fn corrected(&self, total: u32) -> f64 {
         let Schedule { strong, smooth, local_steps } = self.schedule;
         let k = f64::from(local_steps);
-        let long = k > self.schedule.free_gamma();
+        let long = k > (8.0 * self.schedule.smooth / self.schedule.strong - 1.0);
         let start = if long { (0.25 * (k + 1.0) * strong).max(2.0 * smooth) } else { 2.0 * smooth };
         self.with(start, total)
     }
@@ -85,7 +54,7 @@ impl FederatedBound {
     /// K = 1 − x + √(x² + A/C), x = γ/R + 1, A = 6LΓ/λ + 2L|θ⁰ − θ*|², C = 8G²/λ.
     pub fn best_local_steps(&self, rounds: u32) -> f64 {
         let Schedule { strong, smooth, .. } = self.schedule;
-        let x = self.schedule.free_gamma() / f64::from(rounds) + 1.0;
+        let x = (8.0 * self.schedule.smooth / self.schedule.strong - 1.0) / f64::from(rounds) + 1.0;
         let a = 6.0 * smooth * self.heterogeneity / strong + 2.0 * smooth * self.distance.powi(2);
         let ratio = a * strong / (8.0 * self.gradient.powi(2));
         // √(x² + ratio) − x without cancellation.

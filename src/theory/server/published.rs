@@ -48,36 +48,40 @@ pub fn exact_constant(epsilon: Epsilon, delta: Delta) -> f64 {
 pub struct PublishedNoise<'a> {
     /// n_j, the records of each party.
     pub sizes: &'a [u64],
+    /// p_j, its weight in the average.
+    pub weights: &'a [f64],
     /// G: no record's gradient is longer.
     pub lipschitz: f64,
     /// T.
     pub steps: u32,
+    /// Steps between two averages: T where there is one, at the end.
+    pub block: u32,
     /// σ, per coordinate and step, of every party.
     pub deviation: f64,
 }
 
 impl PublishedNoise<'_> {
-    /// n = Σ_j n_j.
-    pub fn samples(&self) -> u64 {
-        self.sizes.iter().sum()
-    }
-
-    /// m_eff = n²/Σ_j n_j²: as many parties of equal size average noise as well.
+    /// m_eff = 1/Σ_j p_j²: as many parties of equal weight average noise as well.
     pub fn effective_parties(&self) -> f64 {
-        1.0 / self.sizes.iter().map(|&size| self.share(size).powi(2)).sum::<f64>()
+        1.0 / self.weights.iter().map(|weight| weight * weight).sum::<f64>()
     }
 
-    /// √T (2G/n)/σ: T gradients of the pooled data, each with noise σ.
+    /// √T D/σ, D the most that a record moves the weighted mean of the gradients: T releases of it, each
+    /// with noise σ.
     pub fn claimed_mu(&self) -> f64 {
-        f64::from(self.steps).sqrt() * self.sensitivity() / self.deviation
+        let moves = self.parties().map(|(_, moves)| moves).fold(0.0, f64::max);
+        f64::from(self.steps).sqrt() * moves / self.deviation
     }
 
-    /// What party j's own model gives away to who sees it: (n/n_j) times the claim, since its
-    /// gradients move by 2G/n_j. 0 for a party without records. Exact for a linear loss, otherwise a
+    /// What party j's own model gives away to who sees it: its gradients move by 2G/n_j, n/n_j times as
+    /// far as the mean by sizes. 0 for a party without records. Exact for a linear loss, otherwise a
     /// bound; and one for the average too, to whatever the others do.
     pub fn local_mu(&self, party: usize) -> f64 {
         let size = self.sizes[party];
-        if size == 0 { 0.0 } else { self.claimed_mu() / self.share(size) }
+        if size == 0 {
+            return 0.0;
+        }
+        f64::from(self.steps).sqrt() * 2.0 * self.lipschitz / size as f64 / self.deviation
     }
 
     /// What the average gives away where all parties' losses have the same Hessian: then the mean of
@@ -92,34 +96,36 @@ impl PublishedNoise<'_> {
     /// The most that the average is known to give away, in the worst case we have: a lower bound on
     /// what the noise really costs.
     ///
-    /// Party j's loss has no curvature, so that a record moves the average by ηT·2G/n; the others'
-    /// losses have the largest curvature that the step allows, η = 1/L, and forget all noise but
-    /// that of their last step. The variance left in the average is η² times
+    /// Party j's loss has no curvature, so that a record moves the average after k steps by ηkD_j, D_j =
+    /// p_j·2G/n_j; the others' losses have the largest curvature that the step allows, η = 1/L, and
+    /// forget all noise but that of their last step. The variance left in the average is η² times
     ///
-    /// σ² \[(n_j/n)² T + Σ_{i≠j} (n_i/n)²\] with independent noise,
-    /// σ² \[1 + (T − 1)(n_j/n)²\] with `shared` noise.
+    /// σ² \[p_j² k + Σ_{i≠j} p_i²\] with independent noise,
+    /// σ² \[1 + (k − 1)p_j²\] with `shared` noise.
     ///
-    /// The greatest over j. For m equal parties it is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²))
-    /// times the claim.
+    /// Averages after blocks of k steps compose. The greatest over j. For m equal parties and one block it
+    /// is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²)) times the claim; with an average after every step
+    /// it is what equal curvature gives.
     pub fn worst_known_mu(&self, shared: bool) -> f64 {
-        let t = f64::from(self.steps);
         let all = 1.0 / self.effective_parties();
-        let sized = self.sizes.iter().filter(|&&size| size > 0);
-        let least = sized
-            .map(|&size| {
-                let own = self.share(size).powi(2);
-                if shared { 1.0 + (t - 1.0) * own } else { all + (t - 1.0) * own }
-            })
-            .fold(f64::INFINITY, f64::min);
-        t * self.sensitivity() / (self.deviation * least.sqrt())
+        let block = self.block.clamp(1, self.steps.max(1));
+        let of_block = |steps: u32, weight: f64, moves: f64| {
+            let k = f64::from(steps);
+            let own = weight * weight;
+            let left = if shared { 1.0 + (k - 1.0) * own } else { all + (k - 1.0) * own };
+            (k * moves / self.deviation).powi(2) / left
+        };
+        let of = |(weight, moves): (f64, f64)| {
+            let whole = f64::from(self.steps / block) * of_block(block, weight, moves);
+            let rest = self.steps % block;
+            whole + if rest > 0 { of_block(rest, weight, moves) } else { 0.0 }
+        };
+        self.parties().map(of).fold(0.0, f64::max).sqrt()
     }
 
-    /// 2G/n.
-    fn sensitivity(&self) -> f64 {
-        2.0 * self.lipschitz / self.samples() as f64
-    }
-
-    fn share(&self, size: u64) -> f64 {
-        size as f64 / self.samples() as f64
+    /// The parties that have records: p_j, and how far a record moves the weighted mean.
+    fn parties(&self) -> impl Iterator<Item = (f64, f64)> {
+        let sized = self.sizes.iter().zip(self.weights).filter(|(size, _)| **size > 0);
+        sized.map(|(&size, &weight)| (weight, weight * 2.0 * self.lipschitz / size as f64))
     }
 }

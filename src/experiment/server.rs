@@ -1,0 +1,428 @@
+//! What a run of parties around a server starts from.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::run::ExperimentError;
+use crate::learn::{Clipping, Loss, Regulariser, dot};
+use crate::privacy::{Grid, MaskGraph, Masks, Mechanism, PooledNoise, Sensitivity, gaussian_mu};
+use crate::protocol::federated::{
+    FederatedConfig, FederatedLearner, FederatedParameters, FederatedVariant, Schedule,
+};
+use crate::protocol::gradient_queries::{
+    GradientQueriesConfig, QueryLearner, QueryMechanism, QueryNoise, QueryParameters,
+};
+use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
+use crate::protocol::weighted_erm::{
+    ErmLearner, ErmParameters, ErmVariant, WeightedErmConfig, carried,
+};
+use crate::protocol::{LearnerNoise, Problem, StepNoise, sample_moves};
+use crate::random::{Draws, Purpose, Streams};
+use crate::scenario::Scenario;
+use crate::theory::server::{QuadraticModel, best_local_steps_at};
+use crate::topology::{Eigen, SpanningTree, Topology};
+use crate::units::{Delta, Epsilon, PeerId};
+
+/// How many standard deviations of normal noise a grid leaves room for, and how many scales of Laplace
+/// noise: what lies beyond has a probability below 1e-21.
+const NORMAL_ROOM: f64 = 12.0;
+const LAPLACE_ROOM: f64 = 50.0;
+
+/// Beyond so many standard deviations of a regulariser with a sine, models are pulled back.
+const SINE_ROOM: f64 = 2.0;
+
+/// What is known of all parties of a repeat before they exist.
+pub(super) struct Server<'a> {
+    scenario: &'a Scenario,
+    assembly: &'a Assembly,
+    sum: &'a SumConfig,
+    masks: Option<MaskGraph>,
+    /// n_j.
+    samples: Vec<usize>,
+    /// m, the parties that have samples.
+    parties: usize,
+    problem: Problem,
+}
+
+/// The mask graph of a scenario, where its addends are masked.
+pub(super) fn mask_graph(
+    scenario: &Scenario,
+    topology: &Topology,
+    streams: &Streams,
+    base: &Path,
+) -> Result<Option<MaskGraph>, ExperimentError> {
+    let Some(sum) = scenario.protocol.sum().filter(|_| scenario.protocol.pools()) else {
+        return Ok(None);
+    };
+    let lists = |graph: &Topology| {
+        MaskGraph::Lists(graph.ids().map(|peer| graph.neighbours(peer).to_vec()).collect())
+    };
+    Ok(match sum.masks.as_ref().unwrap_or(&MasksConfig::AllPairs) {
+        MasksConfig::None => None,
+        MasksConfig::Wires => Some(lists(topology)),
+        MasksConfig::AllPairs => Some(MaskGraph::AllPairs(topology.peers())),
+        MasksConfig::Graph(config) => Some(lists(&config.build(streams, base)?)),
+    })
+}
+
+impl<'a> Server<'a> {
+    pub(super) fn new(scenario: &'a Scenario, assembly: &'a Assembly, sum: &'a SumConfig) -> Self {
+        let seen = &assembly.seen;
+        let samples: Vec<usize> = seen.ids().map(|peer| seen.rows(peer)).collect();
+        let parties = samples.iter().filter(|&&n| n > 0).count();
+        let model = &scenario.model;
+        let clipping = scenario.protocol.clipping();
+        let moves = sample_moves(model.loss, clipping, scenario.reach())
+            .unwrap_or(Sensitivity { label: f64::INFINITY, record: f64::INFINITY });
+        let problem = Problem {
+            loss: model.loss,
+            regulariser: Regulariser {
+                ridge: model.regularisation / assembly.topology.peers() as f64,
+                sine: model.sine,
+            },
+            clipping,
+            moves,
+            unprotected: assembly.unprotected(),
+        };
+        let masks = assembly.masks.clone();
+        Self { scenario, assembly, sum, masks, samples, parties, problem }
+    }
+
+    fn delta(&self) -> Delta {
+        self.scenario.privacy.delta
+    }
+
+    fn draws(&self, purpose: Purpose) -> Draws {
+        Draws::Streams(self.assembly.streams.family(purpose, 0))
+    }
+
+    /// The largest of a figure over the parties that have samples, by weight and number of samples.
+    fn greatest(&self, weights: &[f64], figure: impl Fn(f64, f64) -> f64) -> f64 {
+        let holders = self.samples.iter().zip(weights).filter(|(n, _)| **n > 0);
+        holders.map(|(&n, &weight)| figure(weight, n as f64)).fold(0.0, f64::max)
+    }
+
+    /// How far one record moves the weighted mean of the parties' gradients.
+    fn mean_moves(&self, weights: &[f64]) -> f64 {
+        self.greatest(weights, |weight, n| weight * self.problem.moves.record / n)
+    }
+
+    /// The parts of noise of this deviation in a sum: each party adds 1/(m − t) of the variance.
+    fn shared_out(&self, deviation: f64) -> PooledNoise {
+        let (m, t) = (self.parties as f64, f64::from(self.sum.colluders));
+        let own = deviation / (m - t).max(1.0).sqrt();
+        PooledNoise { own, all: own * m.sqrt() }
+    }
+
+    /// The grid for sums of addends of at most this size. Without data nothing is added.
+    fn sum(&self, bound: f64) -> Result<Arc<Sum>, ExperimentError> {
+        let topology = &self.assembly.topology;
+        let exchanges = self.sum.exchanges();
+        let tree = match exchanges {
+            None => Some(SpanningTree::of(topology, PeerId(self.sum.root))?),
+            Some(_) => None,
+        };
+        let bound = if bound > 0.0 && bound.is_finite() { bound } else { 1.0 };
+        Ok(Arc::new(Sum {
+            tree,
+            exchanges: exchanges.unwrap_or(1),
+            grid: Grid::new(topology.peers(), bound),
+            noise: self.draws(Purpose::SumNoise),
+            parties: topology.peers(),
+        }))
+    }
+
+    fn peers<L: Learner>(
+        &self,
+        sum: &Arc<Sum>,
+        learner: impl Fn(usize, crate::data::LocalData) -> L,
+    ) -> Vec<Party<L>> {
+        let seeds = self.assembly.streams.family(Purpose::Masks, 0);
+        self.assembly.peers(|id, data, near| {
+            let masks = self.masks.as_ref().map(|graph| Masks::of(graph, id, seeds));
+            Party::new(id, learner(id.index(), data), near, masks, Arc::clone(sum))
+        })
+    }
+
+    /// The parties of weighted DP-ERM.
+    pub(super) fn erm(
+        &self,
+        erm: &WeightedErmConfig,
+    ) -> Result<Vec<Party<ErmLearner>>, ExperimentError> {
+        let WeightedErmConfig { variant, steps, step, .. } = *erm;
+        let weights = erm.effective_weights().of(&self.samples);
+        let way = carried(step, steps, self.problem.regulariser.ridge);
+        let noise = |sensitivity: f64, releases: u32| {
+            let law = |noise: &LearnerNoise| noise.deviation(sensitivity, releases, self.delta());
+            erm.noise.as_ref().map_or(0.0, law)
+        };
+        let mean = self.mean_moves(&weights);
+        let own_moves = |n: usize| self.problem.moves.record / n.max(1) as f64;
+        let own = |deviation: f64| PooledNoise { own: deviation, all: deviation };
+        let of = |n: usize| match variant {
+            ErmVariant::Published => own(noise(mean, steps)),
+            ErmVariant::Local => own(noise(own_moves(n), steps)),
+            ErmVariant::LocalOutput => own(noise(own_moves(n) * way, 1)),
+            ErmVariant::MaskedOutput => self.shared_out(noise(mean * way, 1)),
+            ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
+                self.shared_out(noise(mean, steps))
+            }
+            ErmVariant::Central => PooledNoise { own: 0.0, all: noise(mean, steps) },
+        };
+        let records: usize = self.samples.iter().sum();
+        let weight_noise = erm.weight_noise.map(|noise| {
+            let deviation = noise.deviation(records as f64, self.delta().0);
+            (deviation, noise.shared, self.draws(Purpose::WeightNoise))
+        });
+        let longest = 0.5 * self.problem.moves.record;
+        let room = |n: usize| NORMAL_ROOM * of(n).own;
+        let bound = |weight: f64, n: f64| {
+            let room = room(n as usize);
+            let (eta, t) = (step, f64::from(steps));
+            let sine = if self.problem.regulariser.sine > 0.0 { SINE_ROOM } else { 0.0 };
+            let model = eta * t * longest + sine;
+            match variant {
+                _ if variant.sums_gradients() => weight * longest + room,
+                ErmVariant::MaskedOutput => weight * model + room,
+                _ => {
+                    let factor = weight_noise.as_ref().map_or(0.0, |noise| NORMAL_ROOM * noise.0);
+                    let noise = if variant.perturbs_steps() { eta * t.sqrt() * room } else { room };
+                    (weight + factor) * (model + noise)
+                }
+            }
+        };
+        let sum = self.sum(self.greatest(&weights, bound))?;
+        let parameters = Arc::new(ErmParameters {
+            problem: self.problem,
+            variant,
+            steps,
+            step,
+            step_noise: StepNoise {
+                draws: self.draws(Purpose::StepNoise),
+                shared: erm.noise.is_some_and(|noise| noise.shared),
+            },
+            weight_noise,
+            curator: self.draws(Purpose::SumNoise),
+        });
+        Ok(self.peers(&sum, |id, data| {
+            ErmLearner::new(data, weights[id], of(self.samples[id]), Arc::clone(&parameters))
+        }))
+    }
+
+    /// The parties of federated learning; K is known by now.
+    pub(super) fn federated(
+        &self,
+        federated: &FederatedConfig,
+        local_steps: u32,
+    ) -> Result<Vec<Party<FederatedLearner>>, ExperimentError> {
+        let total_steps =
+            federated.total_steps.unwrap_or(local_steps.saturating_mul(federated.communications));
+        let weights = federated.weights.of(&self.samples);
+        let deviation = federated.noise.as_ref().map_or(0.0, |noise| {
+            noise.deviation(self.mean_moves(&weights), total_steps, self.delta())
+        });
+        let noise = match federated.variant {
+            FederatedVariant::Published => PooledNoise { own: deviation, all: deviation },
+            FederatedVariant::Masked => self.shared_out(deviation),
+        };
+        let strong = self.problem.regulariser.ridge;
+        let smooth = smoothness(self.scenario, strong);
+        let schedule = Schedule { strong, smooth, local_steps };
+        let etas = (1..=total_steps).map(|t| schedule.step(t));
+        let (way, squares) = etas.fold((0.0, 0.0), |(a, b), eta| (a + eta, b + eta * eta));
+        let longest = 0.5 * self.problem.moves.record;
+        // (Σ η)²/k ≤ Σ η² over the k steps of a block, so that this is room for the noise of all.
+        let room = |deviation: f64| NORMAL_ROOM * deviation * squares.sqrt();
+        let bound = |weight: f64, _: f64| match federated.variant {
+            FederatedVariant::Published => weight * (way * longest + room(noise.own)),
+            FederatedVariant::Masked => {
+                weight * (way * longest + room(noise.all)) + room(noise.own)
+            }
+        };
+        let sum = self.sum(self.greatest(&weights, bound))?;
+        let parameters = Arc::new(FederatedParameters {
+            problem: self.problem,
+            variant: federated.variant,
+            local_steps,
+            total_steps,
+            schedule,
+            step_noise: StepNoise {
+                draws: self.draws(Purpose::StepNoise),
+                shared: federated.noise.is_some_and(|noise| noise.shared),
+            },
+        });
+        Ok(self.peers(&sum, |id, data| {
+            FederatedLearner::new(data, weights[id], noise, Arc::clone(&parameters))
+        }))
+    }
+
+    /// The owners that answer queries.
+    pub(super) fn queries(
+        &self,
+        queries: &GradientQueriesConfig,
+    ) -> Result<Vec<Party<QueryLearner>>, ExperimentError> {
+        let epsilon = |l: usize| {
+            queries.noise.as_ref().map_or(f64::NAN, |noise| noise.epsilon.of(PeerId::new(l)))
+        };
+        let weights = queries.weights(&self.samples, epsilon);
+        let law = queries.noise.as_ref().map(|noise| noise.mechanism);
+        let problem = Problem { moves: self.query_moves(law), ..self.problem };
+        let mechanism = |l: usize| {
+            let silent = l == self.sum.root as usize && !queries.learner_noise;
+            let noise = queries.noise.as_ref().filter(|_| self.samples[l] > 0 && !silent)?;
+            let each = problem.moves.record / self.samples[l] as f64;
+            Some(answer_noise(noise, each, queries.queries(), Epsilon(epsilon(l)), self.delta()))
+        };
+        let room = |l: usize| match mechanism(l) {
+            None => 0.0,
+            Some(Mechanism::Gaussian { deviation }) => NORMAL_ROOM * deviation,
+            Some(Mechanism::Laplace { scale }) => LAPLACE_ROOM * scale,
+        };
+        let longest = 0.5 * self.problem.moves.record;
+        let bound = (0..self.samples.len()).map(|l| weights[l] * (longest + room(l)));
+        let sum = self.sum(bound.fold(0.0, f64::max))?;
+        let parameters = Arc::new(QueryParameters {
+            problem,
+            algorithm: queries.algorithm,
+            updates: queries.updates,
+            queries: queries.queries(),
+            side: queries.side,
+            trajectories: queries.trajectories(),
+            draws: self.draws(Purpose::StepNoise),
+        });
+        Ok(self.peers(&sum, |id, data| {
+            QueryLearner::new(id, data, weights[id], mechanism(id), Arc::clone(&parameters))
+        }))
+    }
+
+    /// How far a sample's gradient moves in the norm of a mechanism.
+    fn query_moves(&self, mechanism: Option<QueryMechanism>) -> Sensitivity {
+        let Problem { loss, clipping, moves, .. } = self.problem;
+        match mechanism {
+            Some(QueryMechanism::Laplace) => {
+                query_moves_l1(self.scenario, loss, clipping, { self.assembly.seen.dimension() })
+            }
+            _ => moves,
+        }
+    }
+}
+
+/// How far a sample's gradient moves in the 1-norm.
+pub(super) fn query_moves_l1(
+    scenario: &Scenario,
+    loss: Loss,
+    clipping: Clipping,
+    dimension: usize,
+) -> Sensitivity {
+    let reach = scenario.data.reach_l1(scenario.model.intercept, dimension);
+    reach
+        .and_then(|reach| sample_moves(loss, clipping, reach))
+        .unwrap_or(Sensitivity { label: f64::INFINITY, record: f64::INFINITY })
+}
+
+/// The noise of the answers of an owner whose mean gradient moves by `moves`, over so many queries.
+pub(super) fn answer_noise(
+    noise: &QueryNoise,
+    moves: f64,
+    queries: u32,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Mechanism {
+    let queries = f64::from(queries);
+    match noise.mechanism {
+        QueryMechanism::Laplace => Mechanism::Laplace { scale: moves * queries / epsilon.0 },
+        QueryMechanism::Gaussian => {
+            Mechanism::Gaussian { deviation: moves * queries.sqrt() / gaussian_mu(epsilon, delta) }
+        }
+    }
+}
+
+/// L, the smoothness of the regularised mean loss, by the reach of the samples.
+pub(super) fn smoothness(scenario: &Scenario, ridge: f64) -> f64 {
+    scenario.model.loss.smoothness() * scenario.reach().powi(2) + ridge
+}
+
+/// The pooled objective near its optimum, from the start at 0.
+pub(super) fn quadratic(assembly: &Assembly) -> Option<QuadraticModel> {
+    let optimum = assembly.optimum.as_ref()?;
+    let objective = assembly.scorer.pooled_objective();
+    let d = optimum.w.len();
+    if d > MOST_EIGENVALUES {
+        return None;
+    }
+    let mut curvatures = vec![0.0; objective.samples.len()];
+    objective.curvatures(&optimum.w, &mut curvatures);
+    let ridge = assembly.scorer.regulariser().ridge;
+    let column = |i: usize| {
+        let mut unit = vec![0.0; d];
+        unit[i] = 1.0;
+        let mut column = vec![0.0; d];
+        objective.add_hessian_product(&curvatures, &unit, &mut column);
+        column[i] += ridge;
+        column
+    };
+    let Eigen { values, vectors } = Eigen::of((0..d).map(column).collect());
+    let errors = vectors.iter().map(|vector| -dot(vector, &optimum.w)).collect();
+    Some(QuadraticModel { eigenvalues: values, errors })
+}
+
+/// Beyond this dimension no eigenvalues are computed.
+const MOST_EIGENVALUES: usize = 512;
+
+/// The most local steps that are tried.
+pub(super) const MOST_LOCAL_STEPS: u32 = 10_000;
+
+/// K with the least predicted gap after all communications, at the noise of the scenario.
+///
+/// # Errors
+/// An optimum that was not found: the model has no curvature to look at.
+pub(super) fn best_steps(
+    scenario: &Scenario,
+    assembly: &Assembly,
+    federated: &FederatedConfig,
+) -> Result<u32, ExperimentError> {
+    let model = quadratic(assembly).ok_or_else(|| {
+        ExperimentError::Privacy(format!(
+            "protocol.federated.steps: `auto` needs the eigenvalues of the curvature at the optimum, in \
+             at most {MOST_EIGENVALUES} dimensions: expected a whole number"
+        ))
+    })?;
+    let server = Server::new(scenario, assembly, &federated.sum);
+    let (strong, smooth) = server.convexity();
+    let most = (1_000_000 / federated.communications).clamp(1, MOST_LOCAL_STEPS);
+    let sigma = server.mean_noise(federated);
+    let (best, _) =
+        best_local_steps_at(&model, strong, smooth, federated.communications, sigma, most);
+    Ok(best)
+}
+
+impl Server<'_> {
+    /// λ and L.
+    pub(super) fn convexity(&self) -> (f64, f64) {
+        let strong = self.problem.regulariser.ridge;
+        (strong, smoothness(self.scenario, strong))
+    }
+
+    /// The deviation of the noise in a mean gradient, as a function of all steps.
+    pub(super) fn mean_noise(&self, federated: &FederatedConfig) -> impl Fn(u32) -> f64 {
+        let weights = federated.weights.of(&self.samples);
+        let moves = self.mean_moves(&weights);
+        let delta = self.delta();
+        let noise = federated.noise;
+        // Independent noise of all parties' own steps averages out; shared noise does not.
+        let averages = match (federated.variant, noise) {
+            (FederatedVariant::Published, Some(noise)) if !noise.shared => {
+                weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt()
+            }
+            (FederatedVariant::Masked, _) => {
+                let PooledNoise { all, .. } = self.shared_out(1.0);
+                all
+            }
+            _ => 1.0,
+        };
+        move |steps| {
+            noise.map_or(0.0, |noise| averages * noise.deviation(moves, steps.max(1), delta))
+        }
+    }
+}
