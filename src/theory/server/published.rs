@@ -74,7 +74,7 @@ impl PublishedNoise<'_> {
 
     /// What party j's own model gives away to who sees it: (n/n_j) times the claim, since its
     /// gradients move by 2G/n_j. 0 for a party without records. Exact for a linear loss, otherwise a
-    /// bound; and one for the average too, to whatever the others do.
+    /// bound. With independent noise it bounds what the average gives away of j's records too.
     pub fn local_mu(&self, party: usize) -> f64 {
         let size = self.sizes[party];
         if size == 0 { 0.0 } else { self.claimed_mu() / self.share(size) }
@@ -99,7 +99,8 @@ impl PublishedNoise<'_> {
     /// σ² \[(n_j/n)² T + Σ_{i≠j} (n_i/n)²\] with independent noise,
     /// σ² \[1 + (T − 1)(n_j/n)²\] with `shared` noise.
     ///
-    /// The greatest over j. For m equal parties it is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²))
+    /// Steps between 1/L and 2/L turn the sign of old noise; shared, it may then cancel, which is not
+    /// looked for here. The greatest over j. For m equal parties it is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²))
     /// times the claim.
     pub fn worst_known_mu(&self, shared: bool) -> f64 {
         let t = f64::from(self.steps);
