@@ -75,7 +75,7 @@ impl PublishedNoise<'_> {
 
     /// What party j's own model gives away to who sees it: its gradients move by 2G/n_j, n/n_j times as
     /// far as the mean by sizes. 0 for a party without records. Exact for a linear loss, otherwise a
-    /// bound; and one for the average too, to whatever the others do.
+    /// bound. With independent noise it bounds what the average gives away of j's records too.
     pub fn local_mu(&self, party: usize) -> f64 {
         let size = self.sizes[party];
         if size == 0 {
@@ -103,9 +103,10 @@ impl PublishedNoise<'_> {
     /// σ² \[p_j² k + Σ_{i≠j} p_i²\] with independent noise,
     /// σ² \[1 + (k − 1)p_j²\] with `shared` noise.
     ///
-    /// Averages after blocks of k steps compose. The greatest over j. For m equal parties and one block it
-    /// is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²)) times the claim; with an average after every step
-    /// it is what equal curvature gives.
+    /// Averages after blocks of k steps compose. Steps between 1/L and 2/L turn the sign of old noise;
+    /// shared, it may then cancel, which is not looked for here. The greatest over j. For m equal parties
+    /// and one block it is m√(T/(T + m − 1)) and √(T/(1 + (T − 1)/m²)) times the claim; with an average
+    /// after every step it is what equal curvature gives.
     pub fn worst_known_mu(&self, shared: bool) -> f64 {
         let all = 1.0 / self.effective_parties();
         let block = self.block.clamp(1, self.steps.max(1));

@@ -355,26 +355,26 @@ fn laplace_wants_few_queries_and_more_of_them_with_a_larger_budget() {
     let descent = |queries| Descent::Average { first_step: 0.8, queries };
     let laplace = |epsilon: f64| {
         let variance = move |queries| {
-            QueryNoise::Laplace(laplace_scale(2.0, queries, 10_000, Epsilon(epsilon))).variance()
+            QueryNoise::Laplace(laplace_scale(2.0, queries, 1_000, Epsilon(epsilon))).variance()
         };
         best_queries(&model, &grid, variance, descent).unwrap()
     };
     let gaussian = |epsilon: f64| {
         let variance = move |queries| {
             let delta = Delta(1e-5);
-            let s = gaussian_deviation(2.0, queries, 10_000, Epsilon(epsilon), delta);
+            let s = gaussian_deviation(2.0, queries, 1_000, Epsilon(epsilon), delta);
             QueryNoise::Gaussian(s).variance()
         };
         best_queries(&model, &grid, variance, descent).unwrap()
     };
-    let few = [0.1, 1.0, 10.0].map(|epsilon| laplace(epsilon).0);
+    let few = [0.01, 0.1, 1.0].map(|epsilon| laplace(epsilon).0);
     assert!(few[0] < few[1] && few[1] < few[2], "{few:?}");
     for epsilon in [0.1, 1.0] {
         assert!(gaussian(epsilon).0 > laplace(epsilon).0);
     }
     // By force, at one budget.
     let totals = grid.iter().map(|&queries| {
-        let b = laplace_scale(2.0, queries, 10_000, Epsilon(0.1));
+        let b = laplace_scale(2.0, queries, 1_000, Epsilon(0.1));
         (queries, expected_excess(&model, &descent(queries), 2.0 * b * b))
     });
     let (best, least) = laplace(0.1);
