@@ -83,7 +83,6 @@ pub enum NormOrder {
 }
 
 impl NormOrder {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     fn is_default(&self) -> bool {
         *self == Self::L2
     }

@@ -140,6 +140,39 @@ fn per_peer_counts_training_rows() {
 }
 
 #[test]
+fn peers_without_rows_leave_the_data_of_the_others_as_it_is() {
+    for partition in [
+        Partition::Even,
+        Partition::Ratio(vec![1.0, 2.0, 1.0]),
+        Partition::Replicated,
+        Partition::WithRepetition(WithRepetition { rows: 30 }),
+    ] {
+        let config = DataConfig {
+            test_share: 0.25,
+            preprocess: vec![Step::Standardise],
+            partition,
+            ..drawn(Source::Waveform, Samples::PerPeer(6))
+        };
+        let alone = run(&config, 3, true).unwrap();
+        let among = DataConfig { without: vec![4, 0], ..config };
+        let prepared = run(&among, 5, true).unwrap();
+        let whole = prepared.train.everybody();
+        assert_eq!((whole.x, whole.y), (alone.train.everybody().x, alone.train.everybody().y));
+        assert_eq!((prepared.test, prepared.rows), (alone.test, alone.rows));
+        let rows = |i| alone.train.rows(PeerId(i));
+        let found: Vec<usize> = prepared.train.ids().map(|i| prepared.train.rows(i)).collect();
+        assert_eq!(found, [0, rows(0), rows(1), rows(2), 0]);
+        let outlined = outline(&among, 5, true, Path::new(".")).unwrap();
+        let sizes = found[1..4].iter().copied();
+        assert_eq!(
+            (Some(outlined.min_rows), Some(outlined.max_rows)),
+            (sizes.clone().min(), sizes.max())
+        );
+        assert_eq!(outlined.train_rows, whole.y.len());
+    }
+}
+
+#[test]
 fn the_truth_is_told_where_it_still_holds() {
     let source = Source::LinearRegression(LinearRegression {
         dimension: 3,
