@@ -6,7 +6,7 @@ use super::axis::{Axis, Range, Scale};
 use super::colour_bar::draw_colour_bar;
 use super::extent::Extent;
 use super::lettering::{SIZE, TITLE_SIZE, shortened, text_width, wrapped};
-use super::palette::{Colour, GRID, GROUND, INK, MUTED};
+use super::palette::{Colour, GROUND, INK, MUTED};
 use super::{Svg, View};
 
 /// More rows or columns than this are drawn several to a cell.
@@ -18,7 +18,7 @@ const WIDEST: f64 = 40.0;
 const MARGIN: f64 = 12.0;
 const LINE_HEIGHT: f64 = 17.0;
 /// Labels are no wider.
-const LABEL_ROOM: f64 = 90.0;
+const LABEL_ROOM: f64 = 120.0;
 
 /// A table of numbers, row by row, each a cell's colour.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,7 +113,7 @@ impl HeatMap {
             );
         }
         if cells().any(|cell| matches!(cell.shade, Shade::Blank)) {
-            entry(&|x, y| GRID.stroke(square(x + 0.5, y + 0.5)), "0");
+            entry(&|x, y| MUTED.stroke(square(x + 0.5, y + 0.5)), "0");
         }
         if cells().any(|cell| matches!(cell.shade, Shade::Missing)) {
             entry(&|x, y| square(x, y).set("fill", Colour::NEUTRAL.hex()), "no value");

@@ -20,8 +20,8 @@ fn metropolis(graph: &Topology) -> Vec<Vec<f64>> {
         w[a.index()][b.index()] = weight;
         w[b.index()][a.index()] = weight;
     }
-    for i in 0..n {
-        w[i][i] = 1.0 - w[i].iter().sum::<f64>();
+    for (i, row) in w.iter_mut().enumerate() {
+        row[i] = 1.0 - row.iter().sum::<f64>();
     }
     w
 }
@@ -166,9 +166,9 @@ fn dense_shares(graph: &Topology, rounds: u32, sigma: &[f64], observers: &[PeerI
                 }
                 let theta = 0.5 * (2.0 * a[p][r]).atan2(a[r][r] - a[p][p]);
                 let (sin, cos) = theta.sin_cos();
-                for k in 0..n {
-                    let (x, y) = (a[k][p], a[k][r]);
-                    (a[k][p], a[k][r]) = (cos * x - sin * y, sin * x + cos * y);
+                for row in &mut a {
+                    let (x, y) = (row[p], row[r]);
+                    (row[p], row[r]) = (cos * x - sin * y, sin * x + cos * y);
                 }
                 for k in 0..n {
                     let (x, y) = (a[p][k], a[r][k]);
