@@ -1,6 +1,7 @@
 //! The files of a run, and what the terminal shows of it.
 
 mod page;
+mod pairwise;
 mod summary;
 mod tables;
 mod terminal;
@@ -8,6 +9,7 @@ mod terminal;
 use serde_json::json;
 
 pub use page::page;
+pub use pairwise::{pairwise_csv, pairwise_map};
 pub use summary::{Summary, TaskSummary, summary};
 pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;

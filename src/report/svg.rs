@@ -7,9 +7,12 @@
 //! attribute.
 
 mod axis;
+mod colour_bar;
 mod curve;
+mod extent;
 mod frame;
 pub mod graph;
+pub mod heat_map;
 mod lettering;
 mod palette;
 pub mod plot;

@@ -4,7 +4,7 @@ use crate::experiment::RunResult;
 use crate::learn::{distance, norm};
 
 /// A number as short as it can be read back exactly; nothing for what is no number.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value.abs() {
         size if size.is_nan() => String::new(),
         size if size.is_infinite() => value.to_string(),
@@ -14,7 +14,7 @@ fn number(value: f64) -> String {
 }
 
 /// Lines of fields, quoted where they must be.
-fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
+pub(super) fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for line in lines {
         writer.write_record(&line).expect("memory takes lines of equal length");

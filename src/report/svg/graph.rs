@@ -1,13 +1,10 @@
 //! Drawings of graphs, with a value per node as its colour.
 
-mod colour_bar;
-mod extent;
-
-use self::colour_bar::draw_colour_bar;
-use self::extent::Extent;
 use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
-use super::axis::{Range, Scale};
+use super::axis::{Axis, Range, Scale};
+use super::colour_bar::draw_colour_bar;
+use super::extent::Extent;
 use super::lettering::{SIZE, shortened, text_width};
 use super::palette::{Colour, GROUND, INK, LINK, RIM};
 use super::{Svg, View};
@@ -44,7 +41,11 @@ pub fn draw_graph(
     let mut title = format!("a graph of {} nodes and {} links", positions.len(), edges.len());
     if let Some((range, meaning)) = drawing.colours {
         title += &format!(", coloured by {meaning}");
-        extent = extent.with(draw_colour_bar(range, meaning, extent, &mut content));
+        let axis = match meaning.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+            Some((label, unit)) => Axis::linear(label).unit(unit),
+            None => Axis::linear(meaning),
+        };
+        extent = extent.with(draw_colour_bar(range, &axis, extent, &mut content));
     }
     let mut notes = vec![title.clone()];
     for (count, what) in [

@@ -1,15 +1,19 @@
 //! The bar that says which colour is which value.
 
-use super::super::super::markup::{Element, coordinate};
-use super::super::axis::{Axis, Range, Scale, Ticks};
-use super::super::lettering::{SIZE, shortened, text_width};
-use super::super::palette::{Colour, INK};
-use super::{Extent, SIDE};
+use super::super::markup::{Element, coordinate};
+use super::axis::{Axis, Range, Ticks};
+use super::extent::Extent;
+use super::lettering::{SIZE, shortened, text_width};
+use super::palette::{Colour, INK};
 
-/// Draws the bar below everything else and returns the room that it takes.
+/// The room of the text below the bar.
+const ROOM: f64 = 420.0;
+
+/// Draws the bar below everything else and returns the room that it takes. `range` is in places of
+/// the axis.
 pub(super) fn draw_colour_bar(
     range: Range,
-    meaning: &str,
+    axis: &Axis,
     above: Extent,
     content: &mut Element,
 ) -> Extent {
@@ -33,7 +37,7 @@ pub(super) fn draw_colour_bar(
     }
     content.push(bar);
     let mut texts = INK.fill(Element::new("g")).set("text-anchor", "middle");
-    let ticks = Ticks::new(Scale::Linear, range, 7);
+    let ticks = Ticks::new(axis.scale, range, 7);
     let mut marks = String::new();
     for tick in &ticks.marks {
         let x = left + range.fraction(tick.place) * LENGTH;
@@ -42,11 +46,7 @@ pub(super) fn draw_colour_bar(
             texts.push(label.write(Element::new("text").set("x", x).set("y", top + 27.0)));
         }
     }
-    let axis = match meaning.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
-        Some((label, unit)) => Axis::linear(label).unit(unit),
-        None => Axis::linear(meaning),
-    };
-    let shown = shortened(&axis.title(ticks.power), SIZE, SIDE);
+    let shown = shortened(&axis.title(ticks.power), SIZE, ROOM);
     let middle = left + LENGTH / 2.0;
     texts.push(Element::new("text").set("x", middle).set("y", top + 45.0).text(&shown));
     if !marks.is_empty() {
