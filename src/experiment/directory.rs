@@ -379,6 +379,7 @@ mod tests {
             clean_optimum: None,
             reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
             measured_rate: None,
+            sums: None,
             tokens: None,
             divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),
         };

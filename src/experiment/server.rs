@@ -301,7 +301,7 @@ impl<'a> Server<'a> {
         let Problem { loss, clipping, moves, .. } = self.problem;
         match mechanism {
             Some(QueryMechanism::Laplace) => {
-                query_moves_l1(self.scenario, loss, clipping, { self.assembly.seen.dimension() })
+                query_moves_l1(self.scenario, loss, clipping, self.assembly.seen.dimension())
             }
             _ => moves,
         }

@@ -8,7 +8,9 @@ use crate::units::{Delta, Epsilon};
 fn with(sizes: &[u64], steps: u32, epsilon: f64) -> PublishedNoise<'_> {
     let n = sizes.iter().sum();
     let deviation = published_deviation(8.0, 1.0, steps, n, Epsilon(epsilon), Delta(1e-5));
-    PublishedNoise { sizes, lipschitz: 1.0, steps, deviation }
+    let weights: Vec<f64> = sizes.iter().map(|&size| size as f64 / n as f64).collect();
+    let weights = Box::leak(weights.into_boxed_slice());
+    PublishedNoise { sizes, weights, lipschitz: 1.0, steps, block: steps, deviation }
 }
 
 fn epsilon(mu: f64) -> f64 {
@@ -106,7 +108,7 @@ fn average(
     (moved, push): (usize, f64),
     kick: Option<usize>,
 ) -> f64 {
-    let (m, n) = (noise.sizes.len(), noise.samples() as f64);
+    let (m, n) = (noise.sizes.len(), noise.sizes.iter().sum::<u64>() as f64);
     let mut models = vec![0.0; m];
     for t in 0..noise.steps as usize {
         for i in 0..m {
@@ -167,4 +169,22 @@ fn a_party_without_records_gives_nothing_away() {
     let (with_none, without) = (with(&[500, 0, 300], 9, 0.3), with(&[500, 300], 9, 0.3));
     assert_eq!(with_none.local_mu(1), 0.0);
     assert_eq!(with_none.worst_known_mu(false), without.worst_known_mu(false));
+}
+
+#[test]
+fn averages_between_steps_leave_less_to_be_known_and_an_average_after_every_step_least() {
+    let sizes = [300, 500, 200];
+    let at = |block| PublishedNoise { block, ..with(&sizes, 12, 1.0) };
+    for shared in [false, true] {
+        let worst = [12, 6, 4, 3, 2, 1].map(|block| at(block).worst_known_mu(shared));
+        assert!(worst.windows(2).all(|pair| pair[0] > pair[1]), "{worst:?}");
+        assert_near(worst[5], at(1).equal_curvature_mu(shared), 1e-12);
+    }
+    // Blocks of 5, 5 and 2 compose.
+    let short = |steps| {
+        let noise = with(&sizes, steps, 1.0);
+        PublishedNoise { deviation: at(1).deviation, ..noise }.worst_known_mu(false)
+    };
+    let composed = (2.0 * short(5).powi(2) + short(2).powi(2)).sqrt();
+    assert_near(at(5).worst_known_mu(false), composed, 1e-12);
 }
