@@ -58,7 +58,7 @@ Examples:
 Examples:
   hushmesh privacy scenarios/pdml/fig3a.yaml
   hushmesh privacy scenarios/pdml/fig3a.yaml --set protocol.admm.rounds=10 --json")]
-    Privacy(CheckArguments),
+    Privacy(PrivacyArguments),
     /// Say what theory expects of a scenario: rates, bounds, and whether they hold.
     #[command(after_help = "\
 Examples:
@@ -119,6 +119,15 @@ struct CheckArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct PrivacyArguments {
+    #[command(flatten)]
+    scenario: CheckArguments,
+    /// Also say what these peers learn together of the others, where parties add up; peers by number.
+    #[arg(long, value_name = "PEER,…", value_delimiter = ',')]
+    coalition: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -18,10 +18,10 @@ pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
 pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use prediction::{Item, Prediction, Reading, predict};
-pub use promised::promise;
-pub use repeat::{PeerWork, RepeatResult, StopReason, TokenResult};
+pub use promised::{coalition, promise};
+pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
 pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
 };
-pub use statement::{Claim, Holdings, Statement, notes, statement};
+pub use statement::{Claim, Holdings, Published, Statement, notes, statement};
 pub use walk::WalkPlan;

@@ -31,6 +31,13 @@ pub(super) struct Failure {
     pub text: String,
 }
 
+impl Failure {
+    /// An argument that cannot be.
+    pub(super) fn arguments(text: String) -> Self {
+        Self { code: Code::Arguments, text: format!("error: {text}") }
+    }
+}
+
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {
         Self { code: Code::Scenario, text: problems.to_string() }

@@ -8,7 +8,7 @@ use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
 use crate::data::{self, LocalData, Partitioned, Prepared};
 use crate::learn::{
-    Central, Loss, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
+    Central, Loss, Objective, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
 };
 use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, Scorer, Shape, SumShape, TokenShape, What,
@@ -290,12 +290,15 @@ pub(super) fn objective_noise(
 /// it lies at infinity.
 fn pooled_optimum(scorer: &Scorer) -> Option<Central> {
     let Regulariser { ridge, sine } = scorer.regulariser();
-    let objective = scorer.pooled_objective();
-    let dimension = objective.samples.dimension();
-    match objective.loss {
-        Loss::Hinge => svm_optimum(objective.samples, ridge).ok(),
-        _ if sine > 0.0 => stationary_point(&[objective], scorer.regulariser(), dimension).ok(),
-        _ => central_optimum(&[objective], ridge, &vec![0.0; dimension]).ok(),
+    let pooled = scorer.pooled_objective();
+    let dimension = pooled.samples.dimension();
+    // The solver stops where the parts of the gradient cancel: there must be several.
+    let parts: Vec<Objective<'_>> =
+        pooled.samples.halves().map(|samples| Objective { samples, ..pooled }).to_vec();
+    match pooled.loss {
+        Loss::Hinge => svm_optimum(pooled.samples, ridge).ok(),
+        _ if sine > 0.0 => stationary_point(&parts, scorer.regulariser(), dimension).ok(),
+        _ => central_optimum(&parts, ridge, &vec![0.0; dimension]).ok(),
     }
 }
 

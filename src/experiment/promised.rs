@@ -6,10 +6,11 @@ use super::observed::worst;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
 use super::server::mask_graph;
-use super::statement::{Holdings, Statement, statement};
+use super::statement::{Holdings, Statement, against_coalition, statement};
 use crate::random::Streams;
 use crate::scenario::{Checked, Scenario};
 use crate::topology::Topology;
+use crate::units::{Epsilon, PeerId};
 
 /// What a scenario promises before it is run.
 ///
@@ -24,21 +25,45 @@ pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, Experi
     let of = |repeat| {
         let assembly =
             Assembly::new(scenario, asked.base(), asked.topology(), repeat, Solve::Never)?;
-        let seen = &assembly.seen;
-        let samples: Vec<u32> = seen.ids().map(|peer| seen.rows(peer) as u32).collect();
-        let plan = assembly.plan.as_ref();
-        let holdings = Holdings {
-            samples: &samples,
-            dimension: seen.dimension(),
-            tasks: plan.map_or(1, |plan| plan.tasks.count()),
-            repetition: plan.map_or(1.0, |plan| plan.repetition),
-            copies: assembly.data.multiplicity,
-            masks: assembly.masks.as_ref(),
-        };
+        let samples = samples(&assembly);
+        let holdings = holdings(&assembly, &samples);
         Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
     };
     let others = 1..if varies { scenario.repeat } else { 1 };
     others.map(of).try_fold(of(0)?, |whole, next| next.map(|next| worse(whole, next)))
+}
+
+/// What a coalition of peers would learn of the others, by the first repeat's graph and data: for each
+/// part of the others that it cannot tell apart, who is in it and ε of any record there.
+///
+/// # Errors
+/// Graphs or data that cannot be had.
+pub fn coalition(
+    asked: &Checked,
+    resolved: &Resolved,
+    members: &[PeerId],
+) -> Result<Vec<(Vec<PeerId>, Epsilon)>, ExperimentError> {
+    let scenario = &resolved.scenario;
+    let assembly = Assembly::new(scenario, asked.base(), asked.topology(), 0, Solve::Never)?;
+    let samples = samples(&assembly);
+    let holdings = holdings(&assembly, &samples);
+    Ok(against_coalition(scenario, &assembly.topology, holdings, members))
+}
+
+fn samples(assembly: &Assembly) -> Vec<u32> {
+    assembly.seen.ids().map(|peer| assembly.seen.rows(peer) as u32).collect()
+}
+
+fn holdings<'a>(assembly: &'a Assembly, samples: &'a [u32]) -> Holdings<'a> {
+    let plan = assembly.plan.as_ref();
+    Holdings {
+        samples,
+        dimension: assembly.seen.dimension(),
+        tasks: plan.map_or(1, |plan| plan.tasks.count()),
+        repetition: plan.map_or(1.0, |plan| plan.repetition),
+        copies: assembly.data.multiplicity,
+        masks: assembly.masks.as_ref(),
+    }
 }
 
 /// What it promised for these repeats of a run.

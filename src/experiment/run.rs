@@ -12,7 +12,7 @@ use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
 use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
-use super::server::{Server, best_steps};
+use super::server::{Server, best_steps, pairwise};
 use super::statement::{Claim, Statement, left_with};
 use super::walk;
 use crate::data::DataError;
@@ -28,6 +28,7 @@ use crate::protocol::{Automatic, ProtocolConfig};
 use crate::random::{Draws, Purpose};
 use crate::scenario::{Checked, Scenario};
 use crate::theory;
+use crate::theory::pairwise::Pairwise;
 use crate::topology::{BuildError, RoutesError, Topology, TopologyError};
 use crate::units::{Delta, Epsilon, PeerId, Round};
 
@@ -131,6 +132,8 @@ pub struct RunResult {
     /// What theory says of ADMM, where its optimum is known, or of a walk, on the first repeat's graph
     /// and data; for at most 1,000 peers.
     pub prediction: Option<Prediction>,
+    /// What every peer learns of every other by gossip, in the first repeat, where that has a formula.
+    pub pairwise: Option<Pairwise>,
     /// The graph of the first repeat.
     pub topology: Topology,
     /// What was measured.
@@ -242,7 +245,7 @@ pub fn execute(
     let mut repeats = Vec::new();
     let mut metrics = Vec::new();
     let mut interrupted = false;
-    let (mut theory, mut fresh) = (None, false);
+    let (mut theory, mut fresh, mut pairs) = (None, false, None);
     for repeat in 0..scenario.repeat {
         if interrupt.load(Ordering::Relaxed) {
             interrupted = true;
@@ -259,6 +262,7 @@ pub fn execute(
         if repeat == 0 {
             fresh = true;
             theory = affordable(scenario, &assembly)?;
+            pairs = pairwise(scenario, &assembly);
         }
         let result = run_repeat(scenario, &assembly, repeat, options, interrupt, progress)?;
         metrics.clone_from(&assembly.metrics);
@@ -279,6 +283,7 @@ pub fn execute(
         let assembly =
             Assembly::new(scenario, checked.base(), checked.topology(), 0, Solve::IfMeasured)?;
         theory = affordable(scenario, &assembly)?;
+        pairs = pairwise(scenario, &assembly);
         metrics = assembly.metrics;
     }
     Ok(RunResult {
@@ -289,6 +294,7 @@ pub fn execute(
         scenario: resolved.scenario,
         rate,
         prediction: theory,
+        pairwise: pairs,
         metrics,
         repeats,
         interrupted,

@@ -17,9 +17,10 @@ use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
 use crate::protocol::weighted_erm::{
     ErmLearner, ErmParameters, ErmVariant, WeightedErmConfig, carried,
 };
-use crate::protocol::{LearnerNoise, Problem, StepNoise, sample_moves};
+use crate::protocol::{LearnerNoise, Problem, ProtocolConfig, StepNoise, sample_moves};
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
+use crate::theory::pairwise::{Pairwise, pairwise_mu};
 use crate::theory::server::{QuadraticModel, best_local_steps_at};
 use crate::topology::{Eigen, SpanningTree, Topology};
 use crate::units::{Delta, Epsilon, PeerId};
@@ -341,6 +342,63 @@ pub(super) fn answer_noise(
 /// L, the smoothness of the regularised mean loss, by the reach of the samples.
 pub(super) fn smoothness(scenario: &Scenario, ridge: f64) -> f64 {
     scenario.model.loss.smoothness() * scenario.reach().powi(2) + ridge
+}
+
+/// What every peer learns of every other's records by gossip, where that has a formula: each party adds
+/// Gaussian noise of its own once to what it starts from. Of queries, in one of the rounds.
+pub(super) fn pairwise(scenario: &Scenario, assembly: &Assembly) -> Option<Pairwise> {
+    let sum = scenario.protocol.sum()?;
+    let exchanges = sum.exchanges()?;
+    let topology = &assembly.topology;
+    if topology.peers() > MOST_PAIRS {
+        return None;
+    }
+    let server = Server::new(scenario, assembly, sum);
+    let start = |j: usize| server.gossip_start(&scenario.protocol, j);
+    let starts: Option<Vec<(f64, f64)>> = (0..topology.peers()).map(start).collect();
+    let (deviations, sensitivities): (Vec<f64>, Vec<f64>) = starts?.into_iter().unzip();
+    pairwise_mu(topology, exchanges, &deviations, &sensitivities).ok()
+}
+
+/// Up to this many peers, what each learns of each other is computed with every run of gossip.
+const MOST_PAIRS: usize = 100;
+
+impl Server<'_> {
+    /// The deviation of the noise in what a party starts gossip from, and how far a record moves that.
+    fn gossip_start(&self, protocol: &ProtocolConfig, j: usize) -> Option<(f64, f64)> {
+        let n = Some(self.samples[j]).filter(|&n| n > 0)?;
+        let own = self.problem.moves.record / n as f64;
+        let (weight, deviation, moves) = match protocol {
+            ProtocolConfig::WeightedErm(erm) => {
+                let weights = erm.effective_weights().of(&self.samples);
+                let noise = erm.noise.as_ref().filter(|noise| !noise.shared)?;
+                let way = carried(erm.step, erm.steps, self.problem.regulariser.ridge);
+                let (sensitivity, moves) = match erm.variant {
+                    ErmVariant::LocalOutput => (own * way, own * way),
+                    ErmVariant::Local if erm.steps == 1 => (own * erm.step, own * erm.step),
+                    ErmVariant::Published if erm.steps == 1 => {
+                        (self.mean_moves(&weights) * erm.step, own * erm.step)
+                    }
+                    _ => return None,
+                };
+                (weights[j], noise.deviation(sensitivity, 1, self.delta()), moves)
+            }
+            ProtocolConfig::GradientQueries(queries) => {
+                let noise = queries.noise.as_ref()?;
+                let epsilon = |l: usize| noise.epsilon.of(PeerId::new(l));
+                let weights = queries.weights(&self.samples, epsilon);
+                let Mechanism::Gaussian { deviation } =
+                    answer_noise(noise, own, queries.queries(), Epsilon(epsilon(j)), self.delta())
+                else {
+                    return None;
+                };
+                (weights[j], deviation, own)
+            }
+            _ => return None,
+        };
+        let scale = weight * self.assembly.topology.peers() as f64;
+        Some((scale * deviation, scale * moves))
+    }
 }
 
 /// The pooled objective near its optimum, from the start at 0.

@@ -17,7 +17,7 @@ use crate::protocol::ProtocolConfig;
 use crate::scenario::Scenario;
 use crate::topology::Topology;
 use crate::units::{Epsilon, PeerId};
-pub(super) use server::left_with;
+pub(super) use server::{against_coalition, left_with};
 
 /// The privacy statement of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]

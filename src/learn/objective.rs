@@ -41,6 +41,15 @@ impl<'a> Samples<'a> {
         self.dimension
     }
 
+    /// The first half of them, and the rest.
+    pub fn halves(&self) -> [Self; 2] {
+        let half = self.len() / 2;
+        let (x, rest) = self.x.split_at(half * self.dimension);
+        let (y, others) = self.y.split_at(half);
+        let dimension = self.dimension;
+        [Self { x, y, dimension }, Self { x: rest, y: others, dimension }]
+    }
+
     /// The largest norm of a row.
     pub fn reach(&self) -> f64 {
         self.rows().map(|(x, _)| norm(x)).fold(0.0, f64::max)

@@ -2,7 +2,8 @@
 
 use crate::experiment::{Claim, Statement};
 use crate::report::{Column, Table, figure};
-use crate::units::Epsilon;
+use crate::topology::Topology;
+use crate::units::{Epsilon, PeerId};
 
 /// An ε beyond this lets an observer be as good as certain: the odds may change by e^50.
 const VOID: f64 = 50.0;
@@ -100,12 +101,81 @@ pub fn one_release(statement: &Statement) -> Option<Table> {
     Some(table)
 }
 
+/// What a paper claims of its noise, beside what is known of it.
+pub fn published(statement: &Statement) -> Option<Table> {
+    let published = statement.published?;
+    let mut table = Table::new([
+        Column::text("a record against a reader of the final model"),
+        Column::number("ε"),
+        Column::text("what it is"),
+    ]);
+    let proved = if published.shared {
+        "nothing can be proved of noise that every party knows"
+    } else {
+        "can be proved, whatever the losses: the smallest party's own releases"
+    };
+    for (name, Epsilon(epsilon), what) in [
+        ("published", published.claimed, "claimed by the paper"),
+        ("equal curvature", published.equal_curvature, "true where all losses have one Hessian"),
+        (
+            "worst known",
+            published.worst_known,
+            "reached by a known example: no claim below it holds",
+        ),
+        ("proved", published.proved, proved),
+    ] {
+        table.row([name.into(), epsilon.into(), what.into()]);
+    }
+    Some(table)
+}
+
+/// What a coalition learns: who it cannot tell apart, and ε of a record there.
+pub fn coalition_table(topology: &Topology, learnt: &[(Vec<PeerId>, Epsilon)]) -> Table {
+    let mut table = Table::new([
+        Column::text("the coalition learns of"),
+        Column::number("parties"),
+        Column::number("ε of a record"),
+    ]);
+    for (parties, Epsilon(epsilon)) in learnt {
+        let names: Vec<_> = parties.iter().take(MOST_NAMES).map(|p| topology.name(*p)).collect();
+        let more = if parties.len() > MOST_NAMES { ", …" } else { "" };
+        let what = if parties.len() == 1 { "peer" } else { "the sum of peers" };
+        table.row([
+            format!("{what} {}{more}", names.join(", ")).into(),
+            (parties.len() as f64).into(),
+            (*epsilon).into(),
+        ]);
+    }
+    table
+}
+
+/// So many peers of one part are named.
+const MOST_NAMES: usize = 12;
+
+/// That a published claim does not hold, where it does not.
+pub fn refuted(statement: &Statement) -> Option<String> {
+    let published = statement.published.filter(|published| published.differs())?;
+    Some(format!(
+        "the published ε = {} does not hold: up to {} is known to be lost, and no more than {} can be \
+         proved",
+        figure(published.claimed.0),
+        figure(published.worst_known.0),
+        figure(published.proved.0),
+    ))
+}
+
 /// The whole statement as text.
 pub fn statement_text(statement: &Statement) -> String {
     let mut text = claims(statement, None).to_text();
     text.push('\n');
     for line in assumptions(statement) {
         text += &format!("assumes, for {line}\n");
+    }
+    if let Some(table) = published(statement) {
+        text += &format!("\n{}", table.to_text());
+    }
+    if let Some(line) = refuted(statement) {
+        text += &format!("\n! {line}\n");
     }
     if let Some(table) = growth(statement) {
         text += &format!("\nover the rounds, at δ = {}\n\n", figure(statement.delta));

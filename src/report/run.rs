@@ -43,6 +43,10 @@ pub fn write_files(
     if let Some(tasks) = tasks_csv(result) {
         directory.write("tasks.csv", &tasks)?;
     }
+    if let Some(loss) = &result.pairwise {
+        let delta = result.scenario.privacy.delta;
+        directory.write("pairwise.csv", &pairwise_csv(&result.topology, loss, delta))?;
+    }
     directory.write("summary.json", &as_json(&summary.to_json()))?;
     let models: Vec<f64> = result.repeats.iter().flat_map(|r| r.states.iter().copied()).collect();
     let dimension = result.repeats.first().map_or(0, |repeat| repeat.dimension);

@@ -1,7 +1,7 @@
 //! What the messages of a whole run tell about a record of the worst peer.
 
 use super::{Claim, Holdings, Published, Users, server, walk};
-use crate::privacy::{Guarantee, Observer, Piece, Release, gaussian_epsilon};
+use crate::privacy::{Guarantee, Observer, Piece, Release, Spent, gaussian_epsilon};
 use crate::protocol::admm::{AdmmConfig, PrimalNoise};
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::Scenario;
@@ -27,6 +27,8 @@ pub(super) struct Sent {
     pub one_release: Vec<Guarantee>,
     /// Observers who see less than all others together, with ε of a label and of a record.
     pub weaker: Vec<(Observer, [Epsilon; 2])>,
+    /// What each party's records cost against all others together, where parties add up.
+    pub each: Vec<Spent>,
     /// What a paper claims.
     pub published: Option<Published>,
     /// What else is to be said of it.
@@ -72,6 +74,7 @@ impl Sent {
             growth: Vec::new(),
             one_release: Vec::new(),
             weaker: Vec::new(),
+            each: Vec::new(),
             published: None,
             notes: Vec::new(),
         }

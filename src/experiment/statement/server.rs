@@ -157,6 +157,7 @@ impl<'a> Setting<'a> {
                 (Observer::Eavesdropper, wire),
                 (Observer::FinalModel, outside),
             ],
+            each: losses.iter().map(|loss| Spent::gaussian(copies * loss.alone.sqrt())).collect(),
             ..Sent::nothing_hidden("")
         }
     }
@@ -351,7 +352,7 @@ fn gradient_queries(setting: &Setting<'_>, queries: &GradientQueriesConfig) -> S
     let trajectories = f64::from(queries.trajectories());
     let copies = setting.holdings.copies;
     // ε_l is what each trajectory may cost; label and record alike move answers by at most that.
-    let of = |l: usize, moves: f64| {
+    let spent = |l: usize, moves: f64| {
         let epsilon = Epsilon(noise.epsilon.of(PeerId::new(l)));
         let spent = match noise.mechanism {
             QueryMechanism::Laplace => {
@@ -362,8 +363,9 @@ fn gradient_queries(setting: &Setting<'_>, queries: &GradientQueriesConfig) -> S
                 Spent::gaussian(moves * trajectories.sqrt() * gaussian_mu(epsilon, delta))
             }
         };
-        spent.group(copies).bound(delta)
+        spent.group(copies)
     };
+    let of = |l: usize, moves: f64| spent(l, moves).bound(delta);
     let leaks = !queries.learner_noise && samples[root] > 0;
     if leaks {
         let route =
@@ -381,8 +383,47 @@ fn gradient_queries(setting: &Setting<'_>, queries: &GradientQueriesConfig) -> S
         shared: copies > 1,
         route,
         assumption: assumption(setting.scenario),
+        each: (0..samples.len())
+            .map(|l| if samples[l] > 0 { spent(l, 1.0) } else { Spent::default() })
+            .collect(),
         ..Sent::nothing_hidden("")
     }
+}
+
+/// What a coalition of parties learns together: for each part of the others that it cannot tell apart,
+/// who is in it and ε of any record there.
+///
+/// Without masks it tells every party apart. With them it knows the sum over each component that is left
+/// of the mask graph without it, in which there is the noise of the parties of that component.
+pub(in crate::experiment) fn against_coalition(
+    scenario: &Scenario,
+    topology: &Topology,
+    holdings: Holdings<'_>,
+    coalition: &[PeerId],
+) -> Vec<(Vec<PeerId>, Epsilon)> {
+    let Sent { each, .. } = sent(scenario, topology, holdings);
+    let others = topology.ids().filter(|peer| !coalition.contains(peer));
+    let parts = match holdings.masks {
+        Some(graph) => graph.components(coalition),
+        None => others.map(|peer| vec![peer]).collect(),
+    };
+    let holds = |peer: &PeerId| holdings.samples[peer.index()] > 0;
+    let of_part = |part: Vec<PeerId>| {
+        let holders: Vec<PeerId> = part.into_iter().filter(holds).collect();
+        let noise = 1.0 / holders.len().max(1) as f64;
+        let loss = |peer: &PeerId| {
+            if holdings.copies > 1 {
+                // A member may hold the very record.
+                return f64::INFINITY;
+            }
+            let alone = each.get(peer.index()).cloned().unwrap_or_else(Spent::unbounded);
+            let left = if holdings.masks.is_some() { alone.repeated(noise) } else { alone };
+            left.bound(scenario.privacy.delta).epsilon.0
+        };
+        let worst = holders.iter().map(loss).fold(0.0, f64::max);
+        (holders, Epsilon(worst))
+    };
+    parts.into_iter().map(of_part).filter(|(holders, _)| !holders.is_empty()).collect()
 }
 
 /// What is not protected, and what the protection rests on, in words.

@@ -1,12 +1,13 @@
 //! report.html of a run.
 
+use super::pairwise::pairwise_map;
 use super::summary::{Summary, TaskSummary};
 use super::terminal::{cell, figures, headline};
 use crate::experiment::{PREDICTED_PEERS, RepeatResult, RunResult, StopReason};
 use crate::learn::distance;
 use crate::measure::{Estimate, Metric};
 use crate::report::html::{Block, KeyFigure, Page};
-use crate::report::privacy::{assumptions, claims, growth, one_release};
+use crate::report::privacy::{assumptions, claims, growth, one_release, published};
 use crate::report::svg::graph::draw_graph;
 use crate::report::svg::plot::{Axis, LinePlot, Series};
 use crate::report::theory::theory;
@@ -49,6 +50,7 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     let rounds = if tokens { "updates of each token" } else { "rounds" };
     let mut cards = vec![KeyFigure::new(rounds, cell(&summary.rounds))];
     for metric in [
+        Metric::ExcessRisk,
         Metric::OptimumDistance,
         Metric::ConsensusGap,
         Metric::TestAccuracy,
@@ -58,6 +60,7 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
         Metric::GlobalShare,
         Metric::Epsilon,
         Metric::EpsilonLabels,
+        Metric::EpsilonFinal,
         Metric::Messages,
         Metric::SimSeconds,
     ] {
@@ -90,6 +93,12 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
             if tokens { "mean over tasks" } else { "mean over peers of J_i" },
             false,
             &[Metric::EmpiricalRisk, Metric::AverageRisk, Metric::ExcessRisk],
+        ),
+        (
+            "Risk on all samples above the optimum",
+            "relative to the optimum",
+            true,
+            &[Metric::RelativeFitness],
         ),
         (
             "Accuracy",
@@ -150,7 +159,17 @@ fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> 
                    user, beside what the ledger booked by the end.";
     let table = claims(statement, Some(&summary.observed)).caption(caption);
     let mut blocks = vec![Block::Table(table)];
-    let losses = [Metric::Epsilon, Metric::EpsilonLabels];
+    if let Some(table) = published(statement) {
+        let caption = "What the paper claims of its noise, beside what is known of it.";
+        blocks.push(Block::Table(table.caption(caption)));
+    }
+    if let Some(loss) = &result.pairwise {
+        let caption = "What each peer learns of a record of each other by gossip, in one average: μ of \
+                       the Gaussian mechanism that it amounts to, exactly. A dot marks who can compute \
+                       whose noisy value.";
+        blocks.push(Block::figure(pairwise_map(&result.topology, loss).to_svg(), caption));
+    }
+    let losses = [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal];
     blocks.extend(curve(result, repeats, "Privacy loss", "ε so far", true, &losses));
     if let Some(table) = growth(statement) {
         blocks

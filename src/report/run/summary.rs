@@ -10,6 +10,7 @@ use crate::privacy::LabelSummary;
 use crate::protocol::admm::AdmmConfig;
 use crate::protocol::gradient_descent::GradientTrackingConfig;
 use crate::protocol::{Automatic, ProtocolConfig};
+use crate::report::privacy::refuted;
 use crate::theory::Method;
 
 /// With fewer repeats than this an interval says little.
@@ -174,7 +175,7 @@ fn tasks(shown: &[&RepeatResult]) -> Vec<TaskSummary> {
 }
 
 fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = refuted(&result.statement).into_iter().collect();
     if result.interrupted {
         warnings.push(format!(
             "interrupted: {complete} of {} repeats are complete; --resume finishes the run",

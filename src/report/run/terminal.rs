@@ -5,7 +5,7 @@ use std::path::Path;
 use super::summary::Summary;
 use crate::experiment::RunResult;
 use crate::measure::{Estimate, Metric};
-use crate::report::privacy::{assumptions, claims};
+use crate::report::privacy::{assumptions, claims, published};
 use crate::report::theory::theory_in_brief;
 use crate::report::{Cell, Column, Table, figure};
 use crate::topology::TopologyConfig;
@@ -52,6 +52,9 @@ pub fn terminal(result: &RunResult, summary: &Summary, directory: &Path) -> Stri
             text += &format!("assumes, for {line}\n");
         }
     }
+    if let Some(table) = published(&summary.statement) {
+        text += &format!("\n{}\n", table.to_text());
+    }
     for line in &summary.statement.notes {
         text += &format!("privacy: {line}\n");
     }
@@ -89,22 +92,24 @@ pub(super) fn figures(summary: &Summary) -> Table {
             let found = summary.references.iter().find(|(key, _)| *key == name);
             found.and_then(|(_, estimate)| estimate.mean).map(figure)
         };
-        let note = match metric {
-            Metric::TestAccuracy => {
-                beside("central_test_accuracy").zip(beside("trivial_test_accuracy"))
+        let references: &[(&str, &str)] = match metric {
+            Metric::TestAccuracy => &[
+                ("central fit", "central_test_accuracy"),
+                ("trivial model", "trivial_test_accuracy"),
+            ],
+            Metric::TestMse => {
+                &[("central fit", "central_test_mse"), ("trivial model", "trivial_test_mse")]
             }
-            Metric::TestMse => beside("central_test_mse").zip(beside("trivial_test_mse")),
-            _ => None,
+            Metric::EmpiricalRisk => &[("central fit", "central_empirical_risk")],
+            _ => &[],
         };
-        let label = match (note, metric) {
-            (Some((central, trivial)), _) => {
-                format!("{}; central fit {central}, trivial model {trivial}", metric.label())
-            }
-            (None, Metric::EmpiricalRisk) => match beside("central_empirical_risk") {
-                Some(central) => format!("{}; central fit {central}", metric.label()),
-                None => metric.label().to_string(),
-            },
-            _ => metric.label().to_string(),
+        let found: Vec<String> = references
+            .iter()
+            .filter_map(|(what, key)| Some(format!("{what} {}", beside(key)?)))
+            .collect();
+        let label = match found.as_slice() {
+            [] => metric.label().to_string(),
+            found => format!("{}; {}", metric.label(), found.join(", ")),
         };
         table.row([metric.name().into(), cell(estimate), label.into()]);
     }
