@@ -161,6 +161,16 @@ impl Assembly {
                 }),
             },
         );
+        let parties = data.train.ids().filter(|&peer| data.train.rows(peer) > 0).count();
+        if let Some(sum) = scenario.protocol.sum()
+            && sum.colluders as usize >= parties
+        {
+            let message = format!(
+                "protocol: sum.colluders: expected fewer than the {parties} parties with samples, found {}",
+                sum.colluders
+            );
+            return Err(ExperimentError::Privacy(message));
+        }
         let masks = mask_graph(scenario, &topology, &streams, base)?;
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();

@@ -156,7 +156,7 @@ const MOST_NAMES: usize = 12;
 pub fn refuted(statement: &Statement) -> Option<String> {
     let published = statement.published.filter(|published| published.differs())?;
     Some(format!(
-        "the published ε = {} does not hold: up to {} is known to be lost, and no more than {} can be \
+        "the published ε = {} does not hold: a loss of {} is known to happen, and only ε = {} can be \
          proved",
         figure(published.claimed.0),
         figure(published.worst_known.0),

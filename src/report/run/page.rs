@@ -214,6 +214,10 @@ fn curve(
     log: bool,
     metrics: &[Metric],
 ) -> Option<Block> {
+    // One point is no curve.
+    if repeats.iter().all(|repeat| repeat.rows.len() < 2) {
+        return None;
+    }
     let series: Vec<Series> = metrics
         .iter()
         .filter_map(|metric| {

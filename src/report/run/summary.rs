@@ -8,6 +8,7 @@ use crate::measure::{Estimate, Metric};
 use crate::network::{EngineKind, Journey};
 use crate::privacy::LabelSummary;
 use crate::protocol::admm::AdmmConfig;
+use crate::protocol::federated::FederatedConfig;
 use crate::protocol::gradient_descent::GradientTrackingConfig;
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::report::privacy::refuted;
@@ -133,6 +134,9 @@ pub fn summary(result: &RunResult) -> Summary {
                 step: Automatic::Value(step),
                 ..
             }) => Some(("step", *step)),
+            ProtocolConfig::Federated(FederatedConfig {
+                steps: Automatic::Value(steps), ..
+            }) => Some(("local_steps", *steps)),
             _ => None,
         },
         rounds: over(&|r| r.rows.last().map_or(0.0, |row| f64::from(row.round.0))),

@@ -81,7 +81,11 @@ pub(super) fn figures(summary: &Summary) -> Table {
     };
     table.row(["rounds".into(), cell(&summary.rounds), stop.into()]);
     if let Some((name, value)) = summary.parameter {
-        let symbol = if name == "penalty" { "β" } else { "α" };
+        let symbol = match name {
+            "penalty" => "β",
+            "local_steps" => "K, steps between two averages",
+            _ => "α",
+        };
         table.row([name.into(), value.into(), symbol.into()]);
     }
     for (metric, estimate) in &summary.metrics {
