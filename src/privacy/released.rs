@@ -365,7 +365,7 @@ pub fn commonly_noisy(
 impl Released<Arc<[f64]>> {
     /// self ← self + weight · other, at the charge of both: post-processing with a public weight.
     #[must_use]
-    pub fn plus(self, weight: f64, other: &Self) -> Self {
+    pub fn plus_public(self, weight: f64, other: &Self) -> Self {
         let mut sum = self.charged(&other.charge);
         for (a, b) in Arc::make_mut(&mut sum.value).iter_mut().zip(other.value.iter()) {
             *a += weight * b;
@@ -375,7 +375,7 @@ impl Released<Arc<[f64]>> {
 
     /// self ← weight · self: post-processing with a public weight.
     #[must_use]
-    pub fn times(mut self, weight: f64) -> Self {
+    pub fn times_public(mut self, weight: f64) -> Self {
         Arc::make_mut(&mut self.value).iter_mut().for_each(|a| *a *= weight);
         self
     }

@@ -229,7 +229,7 @@ impl Learner for FederatedLearner {
                 own =
                     step_noise.step(&mut self.own, own, (t, schedule.step(t), noise.own), context);
             }
-            return Addend::Released(own.times(weight));
+            return Addend::Released(own.times_public(weight));
         }
         let (mut data, mut way) = (theta.to_vec(), 0.0);
         for t in block {

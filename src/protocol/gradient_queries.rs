@@ -325,7 +325,7 @@ impl Learner for QueryLearner {
                 noisy(answers.into(), mechanism, moves, all, relation, draw)
             }
         };
-        Addend::Released(answer.times(self.weight))
+        Addend::Released(answer.times_public(self.weight))
     }
 
     fn update(&mut self, round: Round, sum: &[f64], theta: &mut [f64]) {

@@ -311,7 +311,7 @@ impl<L: Learner> Party<L> {
                         return;
                     }
                 };
-                let own = context.release(own).times(self.sum.parties as f64);
+                let own = context.release(own).times_public(self.sum.parties as f64);
                 if let Place::Gossip(gossip) = &mut self.place {
                     gossip.start(own, context);
                 }

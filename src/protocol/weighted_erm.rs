@@ -309,7 +309,7 @@ impl Learner for ErmLearner {
             (self.descend(), self.model_moves())
         } else {
             let weight = self.noisy_weight(context);
-            return Addend::Released(self.own_model(context).times(weight));
+            return Addend::Released(self.own_model(context).times_public(weight));
         };
         data.iter_mut().for_each(|value| *value *= weight);
         Addend::Pooled { data, noise, sensitivity: scaled(moves, weight) }

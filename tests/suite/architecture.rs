@@ -141,7 +141,7 @@ fn every_release_is_on_the_list() {
             || path.ends_with("tests.rs")
             || path.contains("/tests/");
         for line in code.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
-            let makers = ["public(", "in_the_clear(", "noisy(", ".settled("];
+            let makers = ["public(", "in_the_clear(", "noisy(", "release(pooled(", ".settled("];
             if makers.iter().any(|maker| line.contains(maker)) && !exempt {
                 found.push(format!("{path}: {line}"));
             }
@@ -156,9 +156,27 @@ fn every_release_is_on_the_list() {
         "protocol/admm.rs: _ if self.data.rows() == 0 => public(outgoing),",
         "protocol/admm.rs: let message = public(self.round).zip(model);",
         "protocol/admm.rs: noisy(outgoing, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)",
+        "protocol/federated.rs: let mut own: Released<Arc<[f64]>> = public(theta.into());",
+        "protocol/federated.rs: return Addend::Released(in_the_clear(data.into(), self.own.problem().unprotected));",
+        "protocol/federated.rs: return Addend::Released(own.times_public(weight));",
         "protocol/gradient_descent.rs: context.broadcast(&public(Say::Degree(degree)));",
         "protocol/gradient_descent.rs: let message = public(self.round).zip(state);",
         "protocol/gradient_descent.rs: let state = in_the_clear(self.outbox.shared(self.round), self.parameters.unprotected);",
+        "protocol/gradient_queries.rs: Addend::Released(answer.times_public(self.weight))",
+        "protocol/gradient_queries.rs: None => in_the_clear(answers.into(), self.own.problem().unprotected),",
+        "protocol/gradient_queries.rs: noisy(answers.into(), mechanism, moves, all, relation, draw)",
+        "protocol/party.rs: context.release(pooled(&data, &grid, (noise, draw), sensitivity, masks))",
+        "protocol/party.rs: let message = public(Say::Down(self.round, Arc::clone(&theta)));",
+        "protocol/party.rs: let message = public(round).zip(total);",
+        "protocol/party.rs: let own = context.release(own).times_public(self.sum.parties as f64);",
+        "protocol/party.rs: public(data.into())",
+        "protocol/party/gossip.rs: context.broadcast(&public(Say::Degree(degree)));",
+        "protocol/party/gossip.rs: let message = public(self.tick).zip(own.clone());",
+        "protocol/party/gossip.rs: let mut mixed = self.own.take()?.times_public(self.weights.own());",
+        "protocol/party/gossip.rs: mixed = mixed.plus_public(*weight, &theirs);",
+        "protocol/party/tree_sum.rs: let message = public(Say::Tree(self.hops));",
+        "protocol/step_noise.rs: commonly_noisy(theta, deviation, own.problem().unprotected, draw)",
+        "protocol/step_noise.rs: noisy(theta, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)",
         "protocol/walk_sgd.rs: average.zip(w.clone()).zip(public(t)).map(|((mut average, w), t)| {",
         "protocol/walk_sgd.rs: in_the_clear(model, parameters.unprotected)",
         "protocol/walk_sgd.rs: let (w, average) = (public(w), average.map(public));",
@@ -166,6 +184,10 @@ fn every_release_is_on_the_list() {
         "protocol/walk_sgd.rs: let zero = || public(Arc::from(vec![0.0; self.data.dimension()]));",
         "protocol/walk_sgd.rs: noisy(model, self.mechanism(), self.sensitivity, records, Relation::ReplaceOne, draw)",
         "protocol/walk_sgd.rs: w = w.zip(public(radius)).map(|(mut w, radius)| {",
+        "protocol/weighted_erm.rs: let mut theta = public(vec![0.0; self.own.dimension()].into());",
+        "protocol/weighted_erm.rs: noisy(theta, mechanism, moves, Records::All, Relation::ReplaceOne, draw)",
+        "protocol/weighted_erm.rs: return Addend::Released(self.own_model(context).times_public(weight));",
+        "protocol/weighted_erm.rs: return in_the_clear(theta, self.own.problem().unprotected);",
     ];
     assert_eq!(found, expected);
 }

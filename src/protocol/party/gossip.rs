@@ -86,10 +86,10 @@ impl Gossip {
         if self.own.is_none() || !self.inbox.complete(self.tick) {
             return None;
         }
-        let mut mixed = self.own.take()?.times(self.weights.own());
+        let mut mixed = self.own.take()?.times_public(self.weights.own());
         let weights = self.weights.of_neighbours().iter();
         for (weight, theirs) in weights.zip(self.inbox.take(self.tick)) {
-            mixed = mixed.plus(*weight, &theirs);
+            mixed = mixed.plus_public(*weight, &theirs);
         }
         if self.tick.0.is_multiple_of(self.exchanges) {
             return Some(Some(mixed));
