@@ -14,7 +14,7 @@ mod regulariser;
 mod svm;
 mod vector;
 
-pub use central::{Central, CentralError, ball_optimum, central_optimum};
+pub use central::{Central, CentralError, ball_optimum, central_optimum, flat_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use clipping::Clipping;

@@ -8,7 +8,8 @@ use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
 use crate::data::{self, LocalData, Partitioned, Prepared};
 use crate::learn::{
-    Central, Loss, Objective, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
+    Central, Loss, Objective, Regulariser, axpy, central_optimum, flat_optimum, stationary_point,
+    svm_optimum,
 };
 use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, Scorer, Shape, SumShape, TokenShape, What,
@@ -308,6 +309,7 @@ fn pooled_optimum(scorer: &Scorer) -> Option<Central> {
     match pooled.loss {
         Loss::Hinge => svm_optimum(pooled.samples, ridge).ok(),
         _ if sine > 0.0 => stationary_point(&parts, scorer.regulariser(), dimension).ok(),
+        _ if ridge == 0.0 => flat_optimum(&parts, dimension).ok(),
         _ => central_optimum(&parts, ridge, &vec![0.0; dimension]).ok(),
     }
 }
