@@ -197,7 +197,9 @@ pub fn predicted_gap(
 /// The K from 1 to `most` with the least [`predicted_gap`] at R = `rounds` communications, and that
 /// gap. Unlike [`best_local_steps`], it knows that γ grows with a large K.
 ///
-/// While γ does not depend on K, all K take O(`most`·R·d) together; each larger K takes O(KRd).
+/// While γ does not depend on K, all K take O(`most`·R·d) together. A larger K takes O(KRd): those are
+/// looked at by steps of a tenth, and then one by one around the best of them, where the gap is a smooth
+/// function of K.
 pub fn best_local_steps_at(
     model: &QuadraticModel,
     strong: f64,
@@ -208,16 +210,30 @@ pub fn best_local_steps_at(
 ) -> (u32, f64) {
     let (rounds, most) = (rounds.max(1), most.max(1));
     let schedule = |local_steps| Schedule { strong, smooth, local_steps };
+    let least = |candidates: &mut dyn Iterator<Item = (u32, f64)>| {
+        candidates.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
     let first = schedule(1);
     // All K up to this one have the γ of K = 1; a cast saturates.
     let alike = (first.gamma().floor() as u32).clamp(1, most);
-    let at_ends = Course::gaps(model, first, &deviation_of, alike.saturating_mul(rounds))
+    let mut at_ends = Course::gaps(model, first, &deviation_of, alike.saturating_mul(rounds))
         .filter(|(t, _)| t % rounds == 0)
         .map(|(t, gap)| (t / rounds, gap));
-    let longer =
-        (alike + 1..=most).map(|k| (k, predicted_gap(model, schedule(k), rounds, &deviation_of)));
-    let best = at_ends.chain(longer).min_by(|a, b| a.1.total_cmp(&b.1));
-    best.expect("K = 1 is always tried")
+    let short = least(&mut at_ends).expect("K = 1 is always tried");
+    let at = |k: u32| (k, predicted_gap(model, schedule(k), rounds, &deviation_of));
+    let further = |&k: &u32| Some((k + k.div_ceil(10)).min(most)).filter(|&next| next > k);
+    let mut coarse = std::iter::successors(further(&alike), further).map(at);
+    let Some((near, gap)) = least(&mut coarse) else { return short };
+    // A hundred of them at most, evenly spread.
+    let (low, high) = ((near - near / 9).max(alike + 1), (near + near.div_ceil(9)).min(most));
+    let stride = ((high - low) / 100 + 1) as usize;
+    let fine = least(&mut (low..=high).step_by(stride).map(at)).unwrap_or((near, gap));
+    [short, (near, gap), fine].into_iter().fold(
+        short,
+        |best, next| {
+            if next.1 < best.1 { next } else { best }
+        },
+    )
 }
 
 /// How many communications K local steps save.
