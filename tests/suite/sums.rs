@@ -1,6 +1,7 @@
 //! Parties that add up, on a stage of their own: the real peers with samples, weights and noise that a
 //! test gives them, on any graph, masked or not, on every engine.
 
+mod booked;
 mod central;
 mod counts;
 mod gossip;

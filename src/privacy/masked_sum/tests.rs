@@ -95,7 +95,7 @@ proptest! {
             let sum = |masks: bool| {
                 (0..6).map(|peer| of(peer, masks)).reduce(|sum, next| sum.added(&next)).unwrap()
             };
-            prop_assert_eq!(sum(true).value(), sum(false).value());
+            prop_assert_eq!(sum(true).into_value(), sum(false).into_value());
         }
     }
 }

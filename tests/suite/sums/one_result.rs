@@ -50,8 +50,9 @@ repeat: 2
 topology: {topology}
 data:
   source: {{linear-logistic: {{dimension: 3, norm: 2}}}}
-  samples: {{per-peer: 6}}
+  samples: {{per-peer: 9}}
   without: [0]
+  partition: {{dirichlet-sizes: {{alpha: 4}}}}
   test_share: 0.2
   preprocess: [unit-ball]
 model: {{loss: logistic, regularisation: 1}}
