@@ -341,15 +341,15 @@ fn a_coalition_takes_its_own_masks_off_and_sees_the_sums() {
                 seen
             };
             for component in graph.components(&coalition) {
-                let mut sums = [[0_u64; 2]; 2];
-                for peer in &component {
-                    for i in 0..2 {
-                        let plain = grid.residue(data(peer.index())[i]);
-                        sums[0][i] = sums[0][i].wrapping_add(seen(peer.index())[i]);
-                        sums[1][i] = sums[1][i].wrapping_add(plain);
-                    }
-                }
-                assert_eq!(sums[0], sums[1], "{pairs:?} {coalition:?} {component:?}");
+                let total = |of: &dyn Fn(usize) -> Vec<u64>| {
+                    component.iter().fold([0_u64; 2], |sum, peer| {
+                        let addend = of(peer.index());
+                        [sum[0].wrapping_add(addend[0]), sum[1].wrapping_add(addend[1])]
+                    })
+                };
+                let plain = |peer: usize| data(peer).map(|value| grid.residue(value)).to_vec();
+                let found = total(&seen);
+                assert_eq!(found, total(&plain), "{pairs:?} {coalition:?} {component:?}");
                 if component.len() > 1 {
                     for peer in &component {
                         let alone = seen(peer.index())[0];

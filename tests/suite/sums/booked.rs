@@ -73,7 +73,10 @@ fn erm(variant: ErmVariant, shared: bool) -> impl Fn(usize, LocalData) -> ErmLea
         weight_noise: None,
         curator: drawn(Purpose::SumNoise),
     });
-    move |id, data| ErmLearner::new(data, SIZES[id] as f64 / N, NOISE, Arc::clone(&parameters))
+    // A curator adds all noise itself.
+    let own = if variant == ErmVariant::Central { 0.0 } else { NOISE.own };
+    let noise = PooledNoise { own, ..NOISE };
+    move |id, data| ErmLearner::new(data, SIZES[id] as f64 / N, noise, Arc::clone(&parameters))
 }
 
 /// Σμ² of one kind of observer for (label, record), where nothing else was spent.
@@ -170,21 +173,8 @@ fn noise_that_all_know_is_none() {
 
 #[test]
 fn a_curator_knows_everything_and_its_readers_what_its_noise_leaves() {
-    let parameters =
-        |id: usize| PooledNoise { own: 0.0, all: if id == 0 { 0.5 } else { NOISE.all } };
     let stage = stage(ring(5).unwrap());
-    let shared = Arc::new(ErmParameters {
-        problem: problem(),
-        variant: ErmVariant::Central,
-        steps: STEPS,
-        step: ETA,
-        step_noise: StepNoise { draws: drawn(Purpose::StepNoise), shared: false },
-        weight_noise: None,
-        curator: drawn(Purpose::SumNoise),
-    });
-    let played = stage.play(ENGINES[0], |id, data| {
-        ErmLearner::new(data, SIZES[id] as f64 / N, parameters(id), Arc::clone(&shared))
-    });
+    let played = stage.play(ENGINES[0], erm(ErmVariant::Central, false));
     let [_, expected] = of_sums(f64::from(STEPS), 1.0 / N, NOISE);
     for (exposure, &size) in played.outcome.totals.exposures.iter().zip(&SIZES) {
         assert_eq!(exposure.record.is_unbounded(), size > 0);
