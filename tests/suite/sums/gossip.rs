@@ -36,7 +36,7 @@ fn mixed(w: &[Vec<f64>], x: &[Vec<f64>]) -> Vec<Vec<f64>> {
     w.iter().map(|row| (0..x[0].len()).map(|i| of(row, i)).collect()).collect()
 }
 
-/// Adds (id + 1)·part + θ/2 in every round and takes the sum for its model.
+/// Adds its part + θ/2 in every round and takes the sum for its model.
 struct Adder {
     part: Vec<f64>,
     rounds: u32,
@@ -176,7 +176,9 @@ fn gossip_does_not_show_what_no_noise_hides() {
     let stage = Stage { exchanges: Some(2), ..empty(&ring(4).unwrap()) };
     let pooled = |id: usize, data: LocalData| Shower { data: vec![id as f64], rows: data.rows() };
     let refused = std::panic::catch_unwind(|| stage.play(ENGINES[0], pooled));
-    assert!(refused.is_err(), "the run must fail");
+    let panic = refused.expect_err("the run must fail");
+    let message = panic.downcast_ref::<String>().expect("what went wrong");
+    assert!(message.contains("gossip would show data that no noise hides"), "{message}");
 }
 
 /// Adds private data whose noise would be in the sum.
