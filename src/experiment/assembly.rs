@@ -8,7 +8,7 @@ use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
 use crate::data::{self, LocalData, Partitioned, Prepared};
 use crate::learn::{
-    Central, Loss, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
+    Central, Loss, Objective, Regulariser, axpy, central_optimum, stationary_point, svm_optimum,
 };
 use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, Scorer, Shape, SumShape, TokenShape, What,
@@ -129,7 +129,7 @@ impl Assembly {
             }
         } else if scenario.protocol.sum().is_some() {
             if solves(measures(What::Optimum)) {
-                optimum = pooled_optimum(&scorer);
+                optimum = optimum_of(scorer.pooled_objective(), scorer.regulariser());
             }
         } else if solves(measures(What::Optimum) || measures(What::Average)) {
             let a = scenario.model.regularisation;
@@ -286,15 +286,14 @@ pub(super) fn objective_noise(
     }
 }
 
-/// The optimum of the mean loss over all samples with its regulariser, where it can be found: not where
-/// it lies at infinity.
-fn pooled_optimum(scorer: &Scorer) -> Option<Central> {
-    let Regulariser { ridge, sine } = scorer.regulariser();
-    let objective = scorer.pooled_objective();
+/// The optimum of a mean loss with its regulariser, where it can be found: not where it lies at
+/// infinity.
+pub(super) fn optimum_of(objective: Objective<'_>, regulariser: Regulariser) -> Option<Central> {
+    let Regulariser { ridge, sine } = regulariser;
     let dimension = objective.samples.dimension();
     match objective.loss {
         Loss::Hinge => svm_optimum(objective.samples, ridge).ok(),
-        _ if sine > 0.0 => stationary_point(&[objective], scorer.regulariser(), dimension).ok(),
+        _ if sine > 0.0 => stationary_point(&[objective], regulariser, dimension).ok(),
         _ => central_optimum(&[objective], ridge, &vec![0.0; dimension]).ok(),
     }
 }
