@@ -424,7 +424,7 @@ const MOST_EIGENVALUES: usize = 512;
 const MOST_LOCAL_STEPS: u32 = 10_000;
 
 /// What trying local steps may cost, in steps times dimensions.
-const SEARCH: f64 = 2e8;
+const SEARCH: f64 = 2e7;
 
 /// How many local steps before each of R communications are tried: up to γ one pass tries all, and
 /// beyond each takes a pass of its own.
