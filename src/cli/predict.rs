@@ -19,9 +19,13 @@ pub(super) fn predict(arguments: &CheckArguments) -> Result<Code, Failure> {
             format!("{:#}\n", serde_json::json!({ "rate": rate, "prediction": prediction }))
         }
         (Some(prediction), false) => format!(
-            "{}\nobjectives and risks are means over the {}; the first repeat's graph and data\n",
+            "{}\nobjectives and risks are {}; the first repeat's graph and data\n",
             theory(&prediction).to_text(),
-            if resolved.scenario.protocol.walk().is_some() { "tasks" } else { "peers" },
+            match &resolved.scenario.protocol {
+                protocol if protocol.walk().is_some() => "means over the tasks",
+                protocol if protocol.sum().is_some() => "over all samples",
+                _ => "means over the peers",
+            },
         ),
         (None, false) => match resolved.rate {
             Some(rate) => {

@@ -130,7 +130,7 @@ impl Assembly {
             }
         } else if scenario.protocol.sum().is_some() {
             if solves(measures(What::Optimum)) {
-                optimum = pooled_optimum(&scorer);
+                optimum = optimum_of(scorer.pooled_objective(), scorer.regulariser());
             }
         } else if solves(measures(What::Optimum) || measures(What::Average)) {
             let a = scenario.model.regularisation;
@@ -297,18 +297,15 @@ pub(super) fn objective_noise(
     }
 }
 
-/// The optimum of the mean loss over all samples with its regulariser, where it can be found: not where
-/// it lies at infinity.
-fn pooled_optimum(scorer: &Scorer) -> Option<Central> {
-    let Regulariser { ridge, sine } = scorer.regulariser();
-    let pooled = scorer.pooled_objective();
-    let dimension = pooled.samples.dimension();
+/// The optimum of a mean loss with its regulariser, where it can be found.
+pub(super) fn optimum_of(objective: Objective<'_>, regulariser: Regulariser) -> Option<Central> {
+    let Regulariser { ridge, sine } = regulariser;
+    let dimension = objective.samples.dimension();
     // The solver stops where the parts of the gradient cancel: there must be several.
-    let parts: Vec<Objective<'_>> =
-        pooled.samples.halves().map(|samples| Objective { samples, ..pooled }).to_vec();
-    match pooled.loss {
-        Loss::Hinge => svm_optimum(pooled.samples, ridge).ok(),
-        _ if sine > 0.0 => stationary_point(&parts, scorer.regulariser(), dimension).ok(),
+    let parts = objective.samples.halves().map(|samples| Objective { samples, ..objective });
+    match objective.loss {
+        Loss::Hinge => svm_optimum(objective.samples, ridge).ok(),
+        _ if sine > 0.0 => stationary_point(&parts, regulariser, dimension).ok(),
         _ if ridge == 0.0 => flat_optimum(&parts, dimension).ok(),
         _ => central_optimum(&parts, ridge, &vec![0.0; dimension]).ok(),
     }

@@ -1,6 +1,9 @@
 //! What theory says of a scenario, item by item, and what a run made of it.
 
+mod server;
 mod walk;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 
@@ -24,8 +27,12 @@ const CONFIDENCE: f64 = 0.05;
 pub enum Reading {
     /// A run should show it.
     Equal,
+    /// A run should show about that: the formula is an approximation here.
+    About,
     /// A run, or the mean over runs, should not show more.
     AtMost,
+    /// A run, or the mean over runs, should not show less.
+    AtLeast,
     /// It describes the problem; a run has nothing to show for it.
     Given,
 }
@@ -35,7 +42,9 @@ impl Reading {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
+            Self::About => "≈",
             Self::AtMost => "≤",
+            Self::AtLeast => "≥",
             Self::Given => "",
         }
     }
@@ -45,7 +54,7 @@ impl Reading {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// Its name in files.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it is.
     pub what: String,
     /// The figure, where there is one.
@@ -92,8 +101,9 @@ impl Bounds {
     }
 }
 
-/// The prediction for ADMM and for walks; none for other protocols. `scenario` has every `auto` resolved, and the
-/// assembly is that of the first repeat, with its optimum.
+/// The prediction for ADMM, for walks and for parties around a server; none for other protocols.
+/// `scenario` has every `auto` resolved, and the assembly is that of the first repeat, with its optimum.
+/// Without an optimum less is said of parties around a server.
 ///
 /// # Errors
 /// A central problem that cannot be solved.
@@ -104,6 +114,10 @@ pub fn predict(
     if let Some(walk) = scenario.protocol.walk() {
         let items = walk::items(scenario, walk, assembly, assembly.walk_plan())?;
         return Ok(Some(Prediction { items, bounds: None }));
+    }
+    if scenario.protocol.sum().is_some() {
+        let items = server::items(scenario, assembly);
+        return Ok((!items.is_empty()).then_some(Prediction { items, bounds: None }));
     }
     let ProtocolConfig::Admm(admm) = &scenario.protocol else {
         return Ok(None);
@@ -190,11 +204,11 @@ fn objective_cost(assembly: &Assembly, a: f64) -> Result<f64, ExperimentError> {
 
 fn items(forecast: &Forecast, n: f64, cost: Option<f64>) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut add = |name, what: &str, reading, entry: Stated| {
+    let mut add = |name: &'static str, what: &str, reading, entry: Stated| {
         let measured = entry.measured;
         let ratio = measured.zip(entry.value).map(|(m, p)| m / p).filter(|r| r.is_finite());
         items.push(Item {
-            name,
+            name: name.into(),
             what: what.to_string(),
             predicted: entry.value.filter(|value| value.is_finite()),
             reading,
@@ -321,6 +335,19 @@ impl Stated {
     }
 }
 
+fn item(name: impl Into<Cow<'static, str>>, what: &str, reading: Reading, stated: Stated) -> Item {
+    Item {
+        name: name.into(),
+        what: what.to_string(),
+        predicted: stated.value.filter(|value| value.is_finite()),
+        reading,
+        measured: stated.measured,
+        ratio: None,
+        rests_on: stated.rests_on,
+        holds: stated.holds,
+    }
+}
+
 impl Prediction {
     /// The prediction beside what a run showed: the fitted rate, and each metric at the end, which
     /// came after this many rounds (none where repeats differ in that).
@@ -340,17 +367,19 @@ impl Prediction {
         let walks = self.bounds.is_none();
         let noisy = self.items.iter().any(|item| item.name == "noisy_rate");
         for item in &mut self.items {
-            match (item.name, after) {
+            match (&*item.name, after) {
                 ("bound", Some((excess, _))) => item.predicted = Some(excess),
                 ("bound_with_consensus", Some((_, divergence))) => item.predicted = divergence,
                 _ => {}
             }
-            let measured = match item.name {
+            let measured = match &*item.name {
                 "noisy_rate" => rate.mean,
                 "rate" if !noisy => rate.mean,
                 "bound" if walks => excess,
                 "hops" | "hops_closed_form" => metric(Metric::Hops),
                 "forwards" => metric(Metric::Forwards),
+                name if server::of_excess(name) => metric(Metric::ExcessRisk),
+                name if server::of_fitness(name) => metric(Metric::RelativeFitness),
                 "bound" => metric(Metric::AverageObjectiveGap).filter(|_| after.is_some()),
                 "bound_with_consensus" => {
                     metric(Metric::AverageDivergence).filter(|_| after.is_some())
@@ -362,18 +391,23 @@ impl Prediction {
             // Below zero the bound is kept, and there is nothing to divide.
             item.ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio >= 0.0);
         }
+        server::compare_with_band(&mut self.items);
         self
+    }
+
+    /// The item of this name.
+    pub fn item(&self, name: &str) -> Option<&Item> {
+        self.items.iter().find(|item| item.name == name)
     }
 
     /// The figure of an item.
     pub fn figure(&self, name: &str) -> Option<f64> {
-        self.items.iter().find(|item| item.name == name)?.predicted
+        self.item(name)?.predicted
     }
 
     /// The factor per round that a run's error should show.
     pub fn rate(&self) -> Option<f64> {
-        let noisy = self.items.iter().find(|item| item.name == "noisy_rate");
-        match noisy {
+        match self.item("noisy_rate") {
             Some(item) => item.predicted.filter(|_| item.holds),
             None => self.figure("rate"),
         }

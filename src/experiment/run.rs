@@ -129,8 +129,8 @@ pub struct RunResult {
     pub scenario: Scenario,
     /// What theory expected, where the penalty or the step was left to it.
     pub rate: Option<theory::Rate>,
-    /// What theory says of ADMM, where its optimum is known, or of a walk, on the first repeat's graph
-    /// and data; for at most 1,000 peers.
+    /// What theory says of ADMM, where its optimum is known, of a walk, or of parties around a server, on
+    /// the first repeat's graph and data; for at most 1,000 peers.
     pub prediction: Option<Prediction>,
     /// What every peer learns of every other by gossip, in the first repeat, where that has a formula.
     pub pairwise: Option<Pairwise>,
@@ -309,7 +309,9 @@ fn affordable(
     scenario: &Scenario,
     assembly: &Assembly,
 ) -> Result<Option<Prediction>, ExperimentError> {
-    let known = scenario.measure.has(What::Optimum) || assembly.plan.is_some();
+    let known = scenario.measure.has(What::Optimum)
+        || assembly.plan.is_some()
+        || scenario.protocol.sum().is_some();
     if assembly.topology.peers() > PREDICTED_PEERS || !known {
         return Ok(None);
     }

@@ -11,7 +11,7 @@ use crate::protocol::federated::{
     FederatedConfig, FederatedLearner, FederatedParameters, FederatedVariant, Schedule,
 };
 use crate::protocol::gradient_queries::{
-    GradientQueriesConfig, QueryLearner, QueryMechanism, QueryNoise, QueryParameters,
+    GradientQueriesConfig, QueryLearner, QueryMechanism, QueryParameters,
 };
 use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
 use crate::protocol::weighted_erm::{
@@ -146,6 +146,57 @@ impl<'a> Server<'a> {
         })
     }
 
+    /// What a party with n samples adds: to each gradient, to its last model or to a sum.
+    fn erm_noise(&self, erm: &WeightedErmConfig, weights: &[f64], n: usize) -> PooledNoise {
+        let WeightedErmConfig { variant, steps, step, .. } = *erm;
+        let way = carried(step, steps, self.problem.regulariser.ridge);
+        let noise = |sensitivity: f64, releases: u32| {
+            let law = |noise: &LearnerNoise| noise.deviation(sensitivity, releases, self.delta());
+            erm.noise.as_ref().map_or(0.0, law)
+        };
+        let mean = || self.mean_moves(weights);
+        let own_moves = self.problem.moves.record / n.max(1) as f64;
+        let own = |deviation: f64| PooledNoise { own: deviation, all: deviation };
+        match variant {
+            ErmVariant::Published => own(noise(mean(), steps)),
+            ErmVariant::Local => own(noise(own_moves, steps)),
+            ErmVariant::LocalOutput => own(noise(own_moves * way, 1)),
+            ErmVariant::MaskedOutput => self.shared_out(noise(mean() * way, 1)),
+            ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
+                self.shared_out(noise(mean(), steps))
+            }
+            ErmVariant::Central => PooledNoise { own: 0.0, all: noise(mean(), steps) },
+        }
+    }
+
+    /// The deviation of the noise in the mean of the parties' gradients, or of their last models: once
+    /// all parties have added theirs.
+    pub(super) fn erm_mean_noise(&self, erm: &WeightedErmConfig) -> f64 {
+        let weights = erm.effective_weights().of(&self.samples);
+        let shared = erm.noise.is_some_and(|noise| noise.shared);
+        match erm.variant {
+            ErmVariant::Published if shared => self.erm_noise(erm, &weights, 1).own,
+            ErmVariant::Published => {
+                self.erm_noise(erm, &weights, 1).own * root_of_squares(&weights)
+            }
+            ErmVariant::Local | ErmVariant::LocalOutput => {
+                let parts = self.samples.iter().zip(&weights).filter(|(n, _)| **n > 0);
+                let parts = parts.map(|(&n, weight)| weight * self.erm_noise(erm, &weights, n).own);
+                root_of_squares(&parts.collect::<Vec<_>>())
+            }
+            _ => self.erm_noise(erm, &weights, 1).all,
+        }
+    }
+
+    /// The same for a party with n samples that learns from them alone.
+    pub(super) fn erm_noise_alone(&self, erm: &WeightedErmConfig, n: usize) -> f64 {
+        let variant = match erm.variant.perturbs_output() {
+            true => ErmVariant::LocalOutput,
+            false => ErmVariant::Local,
+        };
+        self.erm_noise(&WeightedErmConfig { variant, ..erm.clone() }, &[], n).own
+    }
+
     /// The parties of weighted DP-ERM.
     pub(super) fn erm(
         &self,
@@ -153,24 +204,7 @@ impl<'a> Server<'a> {
     ) -> Result<Vec<Party<ErmLearner>>, ExperimentError> {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
         let weights = erm.effective_weights().of(&self.samples);
-        let way = carried(step, steps, self.problem.regulariser.ridge);
-        let noise = |sensitivity: f64, releases: u32| {
-            let law = |noise: &LearnerNoise| noise.deviation(sensitivity, releases, self.delta());
-            erm.noise.as_ref().map_or(0.0, law)
-        };
-        let mean = self.mean_moves(&weights);
-        let own_moves = |n: usize| self.problem.moves.record / n.max(1) as f64;
-        let own = |deviation: f64| PooledNoise { own: deviation, all: deviation };
-        let of = |n: usize| match variant {
-            ErmVariant::Published => own(noise(mean, steps)),
-            ErmVariant::Local => own(noise(own_moves(n), steps)),
-            ErmVariant::LocalOutput => own(noise(own_moves(n) * way, 1)),
-            ErmVariant::MaskedOutput => self.shared_out(noise(mean * way, 1)),
-            ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
-                self.shared_out(noise(mean, steps))
-            }
-            ErmVariant::Central => PooledNoise { own: 0.0, all: noise(mean, steps) },
-        };
+        let of = |n: usize| self.erm_noise(erm, &weights, n);
         let records: usize = self.samples.iter().sum();
         let weight_noise = erm.weight_noise.map(|noise| {
             let deviation = noise.deviation(records as f64, self.delta().0);
@@ -258,23 +292,39 @@ impl<'a> Server<'a> {
         }))
     }
 
+    /// What each owner's answers count.
+    pub(super) fn query_weights(&self, queries: &GradientQueriesConfig) -> Vec<f64> {
+        let epsilon = |l: usize| {
+            queries.noise.as_ref().map_or(f64::NAN, |noise| noise.epsilon.of(PeerId::new(l)))
+        };
+        queries.weights(&self.samples, epsilon)
+    }
+
+    /// The noise of this law in each of owner l's answers to so many queries; none for answers in the
+    /// clear.
+    pub(super) fn owner_noise(
+        &self,
+        queries: &GradientQueriesConfig,
+        law: QueryMechanism,
+        count: u32,
+        l: usize,
+    ) -> Option<Mechanism> {
+        let silent = l == self.sum.root as usize && !queries.learner_noise;
+        let noise = queries.noise.as_ref().filter(|_| self.samples[l] > 0 && !silent)?;
+        let each = self.query_moves(Some(law)).record / self.samples[l] as f64;
+        let epsilon = Epsilon(noise.epsilon.of(PeerId::new(l)));
+        Some(answer_noise(law, each, count, epsilon, self.delta()))
+    }
+
     /// The owners that answer queries.
     pub(super) fn queries(
         &self,
         queries: &GradientQueriesConfig,
     ) -> Result<Vec<Party<QueryLearner>>, ExperimentError> {
-        let epsilon = |l: usize| {
-            queries.noise.as_ref().map_or(f64::NAN, |noise| noise.epsilon.of(PeerId::new(l)))
-        };
-        let weights = queries.weights(&self.samples, epsilon);
+        let weights = self.query_weights(queries);
         let law = queries.noise.as_ref().map(|noise| noise.mechanism);
         let problem = Problem { moves: self.query_moves(law), ..self.problem };
-        let mechanism = |l: usize| {
-            let silent = l == self.sum.root as usize && !queries.learner_noise;
-            let noise = queries.noise.as_ref().filter(|_| self.samples[l] > 0 && !silent)?;
-            let each = problem.moves.record / self.samples[l] as f64;
-            Some(answer_noise(noise, each, queries.queries(), Epsilon(epsilon(l)), self.delta()))
-        };
+        let mechanism = |l: usize| self.owner_noise(queries, law?, queries.queries(), l);
         let room = |l: usize| match mechanism(l) {
             None => 0.0,
             Some(Mechanism::Gaussian { deviation }) => NORMAL_ROOM * deviation,
@@ -324,14 +374,14 @@ pub(super) fn query_moves_l1(
 
 /// The noise of the answers of an owner whose mean gradient moves by `moves`, over so many queries.
 pub(super) fn answer_noise(
-    noise: &QueryNoise,
+    law: QueryMechanism,
     moves: f64,
     queries: u32,
     epsilon: Epsilon,
     delta: Delta,
 ) -> Mechanism {
     let queries = f64::from(queries);
-    match noise.mechanism {
+    match law {
         QueryMechanism::Laplace => Mechanism::Laplace { scale: moves * queries / epsilon.0 },
         QueryMechanism::Gaussian => {
             Mechanism::Gaussian { deviation: moves * queries.sqrt() / gaussian_mu(epsilon, delta) }
@@ -387,9 +437,13 @@ impl Server<'_> {
                 let noise = queries.noise.as_ref()?;
                 let epsilon = |l: usize| noise.epsilon.of(PeerId::new(l));
                 let weights = queries.weights(&self.samples, epsilon);
-                let Mechanism::Gaussian { deviation } =
-                    answer_noise(noise, own, queries.queries(), Epsilon(epsilon(j)), self.delta())
-                else {
+                let Mechanism::Gaussian { deviation } = answer_noise(
+                    noise.mechanism,
+                    own,
+                    queries.queries(),
+                    Epsilon(epsilon(j)),
+                    self.delta(),
+                ) else {
                     return None;
                 };
                 (weights[j], deviation, own)
@@ -429,7 +483,19 @@ pub(super) fn quadratic(assembly: &Assembly) -> Option<QuadraticModel> {
 const MOST_EIGENVALUES: usize = 512;
 
 /// The most local steps that are tried.
-pub(super) const MOST_LOCAL_STEPS: u32 = 10_000;
+const MOST_LOCAL_STEPS: u32 = 10_000;
+
+/// What trying local steps may cost, in steps times dimensions.
+const SEARCH: f64 = 2e7;
+
+/// How many local steps before each of R communications are tried: up to γ one pass tries all, and
+/// beyond some hundred passes of their own do.
+pub(super) fn most_local_steps(schedule: Schedule, communications: u32, dimension: usize) -> u32 {
+    let each = f64::from(communications.max(1)) * dimension.max(1) as f64;
+    let one_pass = (SEARCH / each).min(Schedule { local_steps: 1, ..schedule }.gamma());
+    let own_pass = SEARCH / (20.0 * each);
+    one_pass.max(own_pass).clamp(1.0, f64::from(MOST_LOCAL_STEPS)) as u32
+}
 
 /// K with the least predicted gap after all communications, at the noise of the scenario.
 ///
@@ -448,7 +514,9 @@ pub(super) fn best_steps(
     })?;
     let server = Server::new(scenario, assembly, &federated.sum);
     let (strong, smooth) = server.convexity();
-    let most = (1_000_000 / federated.communications).clamp(1, MOST_LOCAL_STEPS);
+    let schedule = Schedule { strong, smooth, local_steps: 1 };
+    let dimension = model.eigenvalues.len();
+    let most = most_local_steps(schedule, federated.communications, dimension);
     let sigma = server.mean_noise(federated);
     let (best, _) =
         best_local_steps_at(&model, strong, smooth, federated.communications, sigma, most);
@@ -463,7 +531,7 @@ impl Server<'_> {
     }
 
     /// The deviation of the noise in a mean gradient, as a function of all steps.
-    pub(super) fn mean_noise(&self, federated: &FederatedConfig) -> impl Fn(u32) -> f64 {
+    pub(super) fn mean_noise(&self, federated: &FederatedConfig) -> impl Fn(u32) -> f64 + use<> {
         let weights = federated.weights.of(&self.samples);
         let moves = self.mean_moves(&weights);
         let delta = self.delta();
@@ -471,7 +539,7 @@ impl Server<'_> {
         // Independent noise of all parties' own steps averages out; shared noise does not.
         let averages = match (federated.variant, noise) {
             (FederatedVariant::Published, Some(noise)) if !noise.shared => {
-                weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt()
+                root_of_squares(&weights)
             }
             (FederatedVariant::Masked, _) => {
                 let PooledNoise { all, .. } = self.shared_out(1.0);
@@ -479,8 +547,27 @@ impl Server<'_> {
             }
             _ => 1.0,
         };
-        move |steps| {
-            noise.map_or(0.0, |noise| averages * noise.deviation(moves, steps.max(1), delta))
-        }
+        // It grows with the root of the steps.
+        let of_one = noise.map_or(0.0, |noise| averages * noise.deviation(moves, 1, delta));
+        move |steps| of_one * f64::from(steps.max(1)).sqrt()
     }
+
+    /// n_j.
+    pub(super) fn samples(&self) -> &[usize] {
+        &self.samples
+    }
+
+    /// m, the parties that have samples.
+    pub(super) fn parties(&self) -> usize {
+        self.parties
+    }
+
+    /// The problem that they work on.
+    pub(super) fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+fn root_of_squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }

@@ -91,7 +91,7 @@ impl FederatedConfig {
             add("communications", "expected at least 1, found 0".to_string());
         }
         match self.steps {
-            Automatic::Value(steps) if !(steps >= 1.0 && steps <= 1e6 && steps.fract() == 0.0) => {
+            Automatic::Value(steps) if !(1.0..=1e6).contains(&steps) || steps.fract() != 0.0 => {
                 let message = format!("expected `auto` or a whole number from 1, found {steps}");
                 add("steps", message);
             }

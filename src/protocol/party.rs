@@ -243,7 +243,7 @@ impl<L: Learner> Party<L> {
     /// On a tree: passes the sum of the subtree on, or makes a model of the sum of all.
     fn climb(&mut self, context: &mut Context<'_, Say>) {
         while let Place::Tree(tree) = &mut self.place
-            && !(self.round > self.learner.rounds())
+            && self.round <= self.learner.rounds()
             && let Some(total) = tree.complete()
         {
             let round = self.round;
@@ -329,7 +329,7 @@ impl<L: Learner> Party<L> {
             self.begin(context);
         }
         while let Place::Gossip(gossip) = &mut self.place
-            && !(self.round > self.learner.rounds())
+            && self.round <= self.learner.rounds()
             && let Some(mixed) = gossip.mix(context)
         {
             let Some(sum) = mixed else { continue };

@@ -33,8 +33,8 @@ mod tests;
 
 pub use excess::ExcessLaw;
 pub use federated::{
-    FederatedBound, QuadraticModel, Saving, Schedule, best_local_steps, best_local_steps_at,
-    best_total_steps, block_deviation, predicted_gap, saving,
+    FederatedBound, QuadraticModel, Saving, Schedule, best_constant_steps, best_local_steps,
+    best_local_steps_at, best_total_steps, block_deviation, predicted_gap, saving,
 };
 pub use published::{
     PublishedNoise, exact_constant, published_deviation, published_weight_deviation,

@@ -1,6 +1,6 @@
 //! What theory says of a walk.
 
-use super::{Item, Reading, Stated};
+use super::{Item, Reading, Stated, item};
 use crate::experiment::assembly::Assembly;
 use crate::experiment::run::ExperimentError;
 use crate::experiment::walk::WalkPlan;
@@ -151,17 +151,4 @@ fn bounds(
         items.push(item("best_step", "η with the least bound", Reading::Given, stated));
     }
     Ok(items)
-}
-
-fn item(name: &'static str, what: &str, reading: Reading, stated: Stated) -> Item {
-    Item {
-        name,
-        what: what.to_string(),
-        predicted: stated.value.filter(|value| value.is_finite()),
-        reading,
-        measured: stated.measured,
-        ratio: None,
-        rests_on: stated.rests_on,
-        holds: stated.holds,
-    }
 }

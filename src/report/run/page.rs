@@ -133,8 +133,12 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     if let Some(prediction) = &summary.theory {
         let caption = format!(
             "What theory says, by the first repeat's graph and data, beside what the run showed, in \
-             the mean over repeats. Objectives and risks are means over {}.",
-            if tokens { "tasks" } else { "peers" }
+             the mean over repeats. Objectives and risks are {}.",
+            match &result.scenario.protocol {
+                protocol if protocol.walk().is_some() => "means over tasks",
+                protocol if protocol.sum().is_some() => "over all samples",
+                _ => "means over peers",
+            }
         );
         page = page.section("Theory", vec![Block::Table(theory(prediction).caption(caption))]);
     }

@@ -1,5 +1,6 @@
 //! Federated learning with K local steps between communications.
 
+use super::ExcessLaw;
 pub use crate::protocol::federated::Schedule;
 
 /// The deviation of the one Gaussian that a sum of parties' moves over a block of steps needs, for the
@@ -107,6 +108,45 @@ impl QuadraticModel {
     }
 }
 
+impl QuadraticModel {
+    /// The law of the gap whose mean is [`gap`](Self::gap).
+    pub fn law(&self, steps: &[f64], deviation: f64) -> ExcessLaw {
+        let mut course = Course::new(self);
+        steps.iter().for_each(|&step| course.advance(step, step * step));
+        course.law(deviation)
+    }
+
+    /// The law of the gap whose mean is [`gap_in_blocks`](Self::gap_in_blocks).
+    pub fn law_in_blocks(&self, steps: &[f64], block: usize, deviation: f64) -> ExcessLaw {
+        let mut course = Course::new(self);
+        for block in steps.chunks(block.max(1)) {
+            block.iter().for_each(|&step| course.advance(step, 0.0));
+            course.add_noise(block_deviation(block, 1.0).powi(2));
+        }
+        course.law(deviation)
+    }
+
+    /// The law of the gap after noise-free steps, with noise of deviation s on the last model.
+    pub fn law_of_output(&self, steps: &[f64], deviation: f64) -> ExcessLaw {
+        let mut course = Course::new(self);
+        steps.iter().for_each(|&step| course.advance(step, 0.0));
+        course.add_noise(1.0);
+        course.law(deviation)
+    }
+
+    /// The greatest deviation of the model along any eigenvector, at any time while steps η_t are taken
+    /// with noise of deviation σ in each gradient.
+    pub fn spread(&self, steps: &[f64], deviation: f64) -> f64 {
+        let mut course = Course::new(self);
+        let mut greatest = 0.0;
+        for &step in steps {
+            course.advance(step, step * step);
+            greatest = course.variance.iter().copied().fold(greatest, f64::max);
+        }
+        deviation * greatest.sqrt()
+    }
+}
+
 /// The error while steps are taken: its mean squared and its variance over σ², by eigenvalue. Without
 /// σ, which may depend on how many steps there will be.
 struct Course<'a> {
@@ -145,6 +185,14 @@ impl<'a> Course<'a> {
         0.5 * terms.sum::<f64>()
     }
 
+    fn law(&self, deviation: f64) -> ExcessLaw {
+        // The law does not ask for the signs of errors.
+        let errors = self.square.iter().map(|square| square.sqrt()).collect();
+        let end = QuadraticModel { eigenvalues: self.eigenvalues.to_vec(), errors };
+        let deviations: Vec<f64> = self.variance.iter().map(|v| deviation * v.sqrt()).collect();
+        ExcessLaw::new(&end, &deviations)
+    }
+
     /// The gaps after 1, 2, … `most` steps of a schedule, each with the noise of its length.
     fn gaps(
         model: &QuadraticModel,
@@ -159,6 +207,24 @@ impl<'a> Course<'a> {
             (t, course.gap(deviation_of(t)))
         })
     }
+}
+
+/// The number T of steps η from 1 to `most` with the least mean gap, and that gap, where T steps need
+/// noise of deviation σ in each gradient and s on the last model, (σ, s) = `noise_of(T)`.
+pub fn best_constant_steps(
+    model: &QuadraticModel,
+    step: f64,
+    noise_of: impl Fn(u32) -> (f64, f64),
+    most: u32,
+) -> (u32, f64) {
+    let mut course = Course::new(model);
+    let trace: f64 = model.eigenvalues.iter().sum();
+    let gaps = (1..=most.max(1)).map(|t| {
+        course.advance(step, step * step);
+        let (each, last) = noise_of(t);
+        (t, course.gap(each) + 0.5 * trace * last * last)
+    });
+    gaps.min_by(|a, b| a.1.total_cmp(&b.1)).expect("T = 1 is always tried")
 }
 
 /// T*, the number of steps from 1 to `most` with the least mean gap where T steps need noise of

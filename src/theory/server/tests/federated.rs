@@ -234,3 +234,39 @@ fn local_steps_save_communications() {
     }
     assert_eq!(saving(&model(), schedule(1_999), 1e-6, growing(0.02), 2_000), None);
 }
+
+#[test]
+fn a_law_of_gaps_has_the_mean_gap() {
+    let model = QuadraticModel { eigenvalues: vec![0.2, 0.7, 1.5], errors: vec![-1.0, 0.5, 2.0] };
+    let steps = [0.9, 0.5, 0.4, 0.3, 0.2];
+    assert_near(model.law(&steps, 0.3).mean(), model.gap(&steps, 0.3), 1e-13);
+    let in_blocks = model.gap_in_blocks(&steps, 2, 0.3);
+    assert_near(model.law_in_blocks(&steps, 2, 0.3).mean(), in_blocks, 1e-13);
+    // Noise on the last model: ½ s² tr H on top of the noise-free gap.
+    let output = model.gap(&steps, 0.0) + 0.5 * 0.09 * 2.4;
+    assert_near(model.law_of_output(&steps, 0.3).mean(), output, 1e-13);
+}
+
+#[test]
+fn models_spread_most_where_old_noise_is_not_forgotten() {
+    let model = QuadraticModel { eigenvalues: vec![0.5, 1.0], errors: vec![0.0; 2] };
+    // Along the first: 0.75² · 0.5² + 0.5² after two steps, less after a short third one.
+    let greatest = 0.2 * (0.75_f64.powi(2) * 0.25 + 0.25).sqrt();
+    assert_near(model.spread(&[0.5, 0.5], 0.2), greatest, 1e-14);
+    assert_near(model.spread(&[0.5, 0.5, 0.01], 0.2), greatest, 1e-14);
+}
+
+#[test]
+fn the_best_number_of_constant_steps_is_that_of_brute_force() {
+    let model = QuadraticModel { eigenvalues: vec![0.2, 0.7, 1.5], errors: vec![-1.0, 0.5, 2.0] };
+    let noise = |t: u32| (0.05 * f64::from(t).sqrt(), 0.01 * f64::from(t));
+    let gap = |t: u32| {
+        let (each, last) = noise(t);
+        model.gap(&vec![0.4; t as usize], each) + 0.5 * 2.4 * last * last
+    };
+    let best = (1..=60).min_by(|a, b| gap(*a).total_cmp(&gap(*b))).unwrap();
+    assert!(best > 1 && best < 60, "{best}");
+    let found = best_constant_steps(&model, 0.4, noise, 60);
+    assert_eq!(found.0, best);
+    assert_near(found.1, gap(best), 1e-13);
+}
