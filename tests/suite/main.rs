@@ -16,5 +16,6 @@ mod quickstart;
 mod real_data;
 mod round_trip;
 mod schema;
+mod server;
 mod walk;
 mod workbench;
