@@ -10,7 +10,7 @@ fn regression(repeat: u32, partition: &str, protocol: &str) -> String {
         "name: claim\nseed: 21\nrepeat: {repeat}\ntopology: {{star: {{peers: 5}}}}\n\
          data: {{source: {{linear-regression: {{dimension: 3, norm: 1, noise: 0.1, bound: 2}}}}, \
          samples: {{total: 400}}, partition: {partition}, without: [0], fixed: true}}\n\
-         model: {{loss: squared, regularisation: 0}}\nprivacy: {{delta: 1.0e-5}}\n\
+         model: {{loss: squared, regularisation: 0.001}}\nprivacy: {{delta: 1.0e-5}}\n\
          protocol: {{{protocol}}}\nmeasure: {{what: [optimum], every: 1000}}\n"
     )
 }
@@ -37,8 +37,8 @@ fn without_weights_the_gap_grows_with_the_square_of_the_unevenness() {
     for (u, factor) in [(3.0, 4.0), (4.0, 6.25), (7.0, 16.0)] {
         let (found, ours) = (jayaraman(u) / even, weighted(u) / even);
         // D = 2G/(m·n_min) = 2G(1 + u)/(2n).
-        assert!((found / factor - 1.0).abs() < 0.15, "{u}: {found}, not {factor}");
-        assert!((ours - 1.0).abs() < 0.15, "{u}: with weights {ours}");
+        assert!((found / factor - 1.0).abs() < 0.05, "{u}: {found}, not {factor}");
+        assert!((ours - 1.0).abs() < 1e-6, "{u}: with weights {ours}");
     }
 }
 
@@ -76,13 +76,14 @@ fn weighted_gradients_are_as_good_as_a_curator() {
 
 #[test]
 fn averaging_once_has_a_floor_where_labels_are_sorted() {
+    // The intercept is what parties with one label each are wrong about.
     let gap = |partition: &str, steps: u32, variant: &str| {
         gap(&format!(
             "name: floor\nseed: 4\nrepeat: 3\ntopology: {{star: {{peers: 9}}}}\n\
-             data: {{source: {{linear-logistic: {{dimension: 5, norm: 4}}}}, \
-             samples: {{per-peer: 250}}, partition: {partition}, without: [0]}}\n\
-             model: {{loss: logistic, regularisation: 0.01}}\n\
-             protocol: {{weighted-erm: {{variant: {variant}, steps: {steps}, step: 3.9}}}}\n\
+             data: {{source: twonorm, samples: {{per-peer: 100}}, partition: {partition}, \
+             without: [0], preprocess: [unit-sphere]}}\n\
+             model: {{loss: logistic, regularisation: 0.01, intercept: true}}\n\
+             protocol: {{weighted-erm: {{variant: {variant}, steps: {steps}, step: 1.9}}}}\n\
              measure: {{what: [optimum], every: 100000}}\n"
         ))
     };
@@ -103,7 +104,7 @@ fn psi(rows: u32, epsilon: f64, mechanism: &str) -> f64 {
         "name: slope\nseed: 12\nrepeat: 150\ntopology: {{star: {{peers: 4}}}}\n\
          data: {{source: {{linear-regression: {{dimension: 2, norm: 1, noise: 0.1, bound: 2}}}}, \
          samples: {{total: {rows}}}, without: [0], fixed: true}}\n\
-         model: {{loss: squared, regularisation: 0}}\nprivacy: {{delta: 1.0e-5}}\n\
+         model: {{loss: squared, regularisation: 0.001}}\nprivacy: {{delta: 1.0e-5}}\n\
          protocol: {{gradient-queries: {{updates: 10, algorithm: {{descent: {{constant: 1}}}}, \
          residual: 1000, noise: {{mechanism: {mechanism}, epsilon: {epsilon}}}}}}}\n\
          measure: {{what: [optimum], every: 1000}}\n"
@@ -132,7 +133,7 @@ fn precision_weights_rescue_collaboration_with_small_cautious_owners() {
             "name: rescue\nseed: 13\nrepeat: 150\ntopology: {topology}\n\
              data: {{source: {{linear-regression: {{dimension: 2, norm: 1, noise: 0.1, bound: 2}}}}, \
              samples: {{total: 1500}}, partition: {partition}, fixed: true}}\n\
-             model: {{loss: squared, regularisation: 0}}\n\
+             model: {{loss: squared, regularisation: 0.001}}\n\
              protocol: {{gradient-queries: {{updates: 10, algorithm: {{descent: {{constant: 1}}}}, \
              residual: 1000, weights: {weights}, \
              noise: {{mechanism: laplace, epsilon: {epsilon}}}}}}}\n\
@@ -148,29 +149,36 @@ fn precision_weights_rescue_collaboration_with_small_cautious_owners() {
     let weighted = psi("{star: {peers: 3}}", partition, epsilon, "precision");
     // Alone at n·ε = 1200 as well: 1500 rows at .8.
     assert!(published > 100.0 * alone, "{published} together, {alone} alone");
-    assert!(weighted < 1.3 * alone, "{weighted} by precision, {alone} alone");
+    assert!(weighted < 1.15 * alone, "{weighted} by precision, {alone} alone");
 }
 
 #[test]
 fn noise_in_the_averages_costs_no_more_than_noise_in_every_step() {
     // The same σ: shared noise of the published variant, one draw on each average of the masked one.
-    let gap = |protocol: &str| {
-        gap(&format!(
-            "name: same\nseed: 5\nrepeat: 300\ntopology: {{star: {{peers: 5}}}}\n\
-             data: {{source: {{linear-logistic: {{dimension: 4, norm: 3}}}}, \
-             samples: {{total: 400}}, without: [0], fixed: true}}\n\
-             model: {{loss: logistic, regularisation: 0.5}}\n\
-             protocol: {{federated: {{{protocol}}}}}\nmeasure: {{what: [optimum], every: 1000}}\n"
-        ))
+    // What is drawn within a block shrinks until its end, by ηh in each step, h the curvature: little
+    // where steps have become short.
+    let ratio = |shape: &str, epsilon: f64| {
+        let gap = |variant: &str, shared: &str| {
+            gap(&format!(
+                "name: same\nseed: 5\nrepeat: 400\ntopology: {{star: {{peers: 5}}}}\n\
+                 data: {{source: {{linear-logistic: {{dimension: 4, norm: 3}}}}, \
+                 samples: {{total: 400}}, without: [0], fixed: true}}\n\
+                 model: {{loss: logistic, regularisation: 0.5}}\n\
+                 protocol: {{federated: {{variant: {variant}, {shape}, \
+                 noise: {{epsilon: {epsilon}{shared}}}}}}}\n\
+                 measure: {{what: [optimum], every: 1000}}\n"
+            ))
+        };
+        gap("masked", "") / gap("published", ", shared: true")
     };
-    for shape in ["steps: 4, communications: 5", "steps: 8, communications: 6, total_steps: 43"] {
+    for shape in ["steps: 4, communications: 50", "steps: 4, communications: 50, total_steps: 197"]
+    {
         for epsilon in [0.1, 0.5] {
-            let masked = gap(&format!("variant: masked, {shape}, noise: {{epsilon: {epsilon}}}"));
-            let published = gap(&format!(
-                "variant: published, {shape}, noise: {{epsilon: {epsilon}, shared: true}}"
-            ));
-            let ratio = masked / published;
-            assert!((0.85..1.15).contains(&ratio), "{shape}, {epsilon}: {ratio}");
+            let found = ratio(shape, epsilon);
+            assert!((0.85..1.15).contains(&found), "{shape}, {epsilon}: {found}");
         }
     }
+    // In a run of 20 steps of about .7 it is a third more.
+    let short = ratio("steps: 4, communications: 5", 0.1);
+    assert!((1.1..1.5).contains(&short), "{short}");
 }

@@ -474,7 +474,7 @@ fn queries_by_hand() {
     };
     // The hub has no rows, so that its ε of 1 is nobody's. Four answers of ε/4 each, of which five are
     // paid for with a spare one.
-    for (more, queries) in [("", 4), (", spare_query: true", 5)] {
+    for (more, queries) in [("", 4_u32), (", spare_query: true", 5)] {
         let result = with("laplace", more);
         let of = |epsilon: f64| {
             let each = Spent::laplace(epsilon / f64::from(queries));

@@ -170,7 +170,11 @@ fn numbers_of_queries_out_of_range() {
             "updates: 3, learners: 1001",
             "learners: expected 1 to 1000 learners, found 1001",
         ),
-        ("epsilon: 1", "epsilon: 0", "noise.epsilon: expected a number from 1"),
+        (
+            "epsilon: 1",
+            "epsilon: 0",
+            "noise.epsilon: expected a number from 0.000000001 to 1000000000, found 0",
+        ),
         (
             "epsilon: 1",
             "epsilon: [1, 2, 3]",
@@ -233,7 +237,7 @@ fn sums_that_cannot_be_made() {
         with(protocol, "{masks: {graph: {path: {peers: 0}}}}", &["sum.masks.graph.path"]);
         with(
             protocol,
-            "{masks: {graph: {file: {path: nowhere.csv}}}}",
+            "{masks: {graph: {file: nowhere.csv}}}",
             &["sum.masks.graph: ", "nowhere.csv"],
         );
     }
