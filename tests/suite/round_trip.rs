@@ -407,7 +407,7 @@ fn sum() -> impl Strategy<Value = SumConfig> {
         Just(MasksConfig::None),
         Just(MasksConfig::Wires),
         Just(MasksConfig::AllPairs),
-        topology().prop_map(MasksConfig::Graph),
+        topology().prop_map(MasksConfig::Graph).boxed(),
     ]);
     (over, any::<u32>(), masks, any::<u32>()).prop_map(|(over, root, masks, colluders)| SumConfig {
         over,
@@ -569,10 +569,11 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (auto_or(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
             ProtocolConfig::GradientTracking(GradientTrackingConfig { step, rounds })
         }),
-        walk_sgd().prop_map(ProtocolConfig::WalkSgd),
-        weighted_erm().prop_map(ProtocolConfig::WeightedErm),
-        federated().prop_map(ProtocolConfig::Federated),
-        gradient_queries().prop_map(ProtocolConfig::GradientQueries),
+        walk_sgd().prop_map(ProtocolConfig::WalkSgd).boxed(),
+        // In boxes: all strategies by value do not fit on the stack of a test.
+        weighted_erm().prop_map(ProtocolConfig::WeightedErm).boxed(),
+        federated().prop_map(ProtocolConfig::Federated).boxed(),
+        gradient_queries().prop_map(ProtocolConfig::GradientQueries).boxed(),
     ];
     let what = vec![
         What::Consensus,
@@ -592,22 +593,23 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (prop::sample::subsequence(what, 0..=8), prop::option::of(1_u32..), prop::option::of(stop))
             .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
     let head = (text(), any::<u64>(), 1_u32..=100_000);
-    (head, topology(), data(), model, privacy(), protocol, network(), measure).prop_map(
-        |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
-            Scenario {
-                name,
-                seed: Seed(seed),
-                repeat,
-                topology,
-                data,
-                model,
-                privacy,
-                protocol,
-                network,
-                measure,
-            }
-        },
-    )
+    (head, topology().boxed(), data().boxed(), model, privacy(), protocol, network(), measure)
+        .prop_map(
+            |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
+                Scenario {
+                    name,
+                    seed: Seed(seed),
+                    repeat,
+                    topology,
+                    data,
+                    model,
+                    privacy,
+                    protocol,
+                    network,
+                    measure,
+                }
+            },
+        )
 }
 
 proptest! {
