@@ -11,7 +11,7 @@ fn regression(repeat: u32, partition: &str, protocol: &str) -> String {
          data: {{source: {{linear-regression: {{dimension: 3, norm: 1, noise: 0.1, bound: 2}}}}, \
          samples: {{total: 400}}, partition: {partition}, without: [0], fixed: true}}\n\
          model: {{loss: squared, regularisation: 0.001}}\nprivacy: {{delta: 1.0e-5}}\n\
-         protocol: {{{protocol}}}\nmeasure: {{what: [optimum], every: 1000}}\n"
+         protocol: {{{protocol}}}\nnetwork: {{workers: 1}}\nmeasure: {{what: [optimum], every: 1000}}\n"
     )
 }
 
@@ -84,7 +84,7 @@ fn averaging_once_has_a_floor_where_labels_are_sorted() {
              without: [0], preprocess: [unit-sphere]}}\n\
              model: {{loss: logistic, regularisation: 0.01, intercept: true}}\n\
              protocol: {{weighted-erm: {{variant: {variant}, steps: {steps}, step: 1.9}}}}\n\
-             measure: {{what: [optimum], every: 100000}}\n"
+             network: {{workers: 1}}\nmeasure: {{what: [optimum], every: 100000}}\n"
         ))
     };
     let sorted = "{label-shards: {per_peer: 1}}";
@@ -107,7 +107,7 @@ fn psi(rows: u32, epsilon: f64, mechanism: &str) -> f64 {
          model: {{loss: squared, regularisation: 0.001}}\nprivacy: {{delta: 1.0e-5}}\n\
          protocol: {{gradient-queries: {{updates: 10, algorithm: {{descent: {{constant: 1}}}}, \
          residual: 1000, noise: {{mechanism: {mechanism}, epsilon: {epsilon}}}}}}}\n\
-         measure: {{what: [optimum], every: 1000}}\n"
+         network: {{workers: 1}}\nmeasure: {{what: [optimum], every: 1000}}\n"
     );
     mean(&at_the_end(&run(&text), Metric::RelativeFitness))
 }
@@ -137,7 +137,7 @@ fn precision_weights_rescue_collaboration_with_small_cautious_owners() {
              protocol: {{gradient-queries: {{updates: 10, algorithm: {{descent: {{constant: 1}}}}, \
              residual: 1000, weights: {weights}, \
              noise: {{mechanism: laplace, epsilon: {epsilon}}}}}}}\n\
-             measure: {{what: [optimum], every: 1000}}\n"
+             network: {{workers: 1}}\nmeasure: {{what: [optimum], every: 1000}}\n"
         );
         mean(&at_the_end(&run(&text), Metric::RelativeFitness))
     };
@@ -166,7 +166,7 @@ fn noise_in_the_averages_costs_no_more_than_noise_in_every_step() {
                  model: {{loss: logistic, regularisation: 0.5}}\n\
                  protocol: {{federated: {{variant: {variant}, {shape}, \
                  noise: {{epsilon: {epsilon}{shared}}}}}}}\n\
-                 measure: {{what: [optimum], every: 1000}}\n"
+                 network: {{workers: 1}}\nmeasure: {{what: [optimum], every: 1000}}\n"
             ))
         };
         gap("masked", "") / gap("published", ", shared: true")

@@ -71,7 +71,7 @@ fn yaml(topology: &str, more: &str, protocol: &str) -> String {
          data: {{source: {{linear-logistic: {{dimension: 3, norm: 2}}}}, \
          samples: {{total: 30}}{more}}}\n\
          model: {{loss: logistic, regularisation: 0}}\nprotocol: {{{protocol}}}\n\
-         measure: {{what: [privacy]}}\n"
+         network: {{workers: 1}}\nmeasure: {{what: [privacy]}}\n"
     )
 }
 

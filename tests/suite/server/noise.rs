@@ -51,7 +51,7 @@ fn coordinates(bench: &Workbench, place: &str, ridge: f64, loss: &str, protocol:
          data: {{source: {{csv: {{path: zeros.csv, label: y}}}}, \
          preprocess: [clip: {{norm: 1, order: l1}}], partition: {{ratio: [6, 4, 1, 1]}}, {without}}}\n\
          model: {{loss: {loss}, regularisation: {ridge}}}\nprivacy: {{delta: {DELTA:e}}}\n\
-         protocol: {{{protocol}}}\nmeasure: {{what: [privacy]}}\n"
+         protocol: {{{protocol}}}\nnetwork: {{workers: 1}}\nmeasure: {{what: [privacy]}}\n"
     );
     bench.write("law.yaml", &text);
     let checked = Checked::load(&bench.path("law.yaml"), &[])

@@ -107,7 +107,7 @@ impl Place {
              data: {{source: {{linear-logistic: {{dimension: 2, norm: 2}}}}, \
              samples: {{total: 24}}, partition: {partition}, without: {}}}\n\
              model: {{loss: {loss}, regularisation: 0.5}}\nprivacy: {{delta: {DELTA:e}}}\n\
-             protocol: {{{protocol}}}\nmeasure: {{what: [privacy]}}\n",
+             protocol: {{{protocol}}}\nnetwork: {{workers: 1}}\nmeasure: {{what: [privacy]}}\n",
             self.graph, self.without
         )
     }
