@@ -13,7 +13,8 @@ pub struct ModelConfig {
     /// The loss of one sample: `logistic` or `hinge` for classes, `squared` for real targets.
     pub loss: Loss,
     /// a > 0: the peers minimise Σ_i (mean loss of peer i) + (a/2)|w|², and each carries λ = a/n of it.
-    /// 0 is allowed for `walk-sgd` alone, whose steps need no optimum to exist.
+    /// 0 is allowed for `walk-sgd`, `weighted-erm` and `gradient-queries`, whose steps need no optimum to
+    /// exist.
     pub regularisation: f64,
     /// s ≥ 0: the coefficient s of s(|w|² + 3 sin²|w|), a non-convex regulariser that every peer's
     /// objective carries whole; default 0.

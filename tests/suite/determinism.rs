@@ -69,6 +69,37 @@ const NOISE_UNTIL_THE_BUDGET_IS_SPENT: Case = &[
     "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
     "measure.stop={epsilon: 4}",
 ];
+const MASKED_SUMS_OVER_LOSSY_LINKS: Case = &[
+    "topology={erdos-renyi: {peers: 9, links: 14, resample: true}}",
+    "data={source: twonorm, samples: {per-peer: 8}, test_share: 0.3, \
+     preprocess: [unit-sphere], partition: {random-sizes: {floor: 0.2}}, without: [4]}",
+    "protocol={weighted-erm: {variant: masked-gradient, steps: 12, step: 1, \
+     noise: {epsilon: 2}, sum: {root: 4, colluders: 1, masks: {graph: {ring: {peers: 9}}}}}}",
+    "network.links.loss={probability: 0.2, timeout: 0.02}",
+];
+const GOSSIP_AMONG_STRAGGLERS: Case = &[
+    "topology={grid: {rows: 2, columns: 4}}",
+    "data.preprocess=[unit-sphere]",
+    "protocol={weighted-erm: {variant: published, steps: 5, step: 1, noise: {epsilon: 2}, \
+     weight_noise: {epsilon: 1}, sum: {over: {gossip: {exchanges: 7}}}}}",
+    "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
+    "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
+];
+const FEDERATED_WITH_LOCAL_STEPS_CHOSEN: Case = &[
+    "topology={binary-tree: {peers: 7}}",
+    "data.preprocess=[unit-sphere]",
+    "protocol={federated: {variant: masked, communications: 6, noise: {epsilon: 1}}}",
+    "network.links.latency={min: 0.001, extra: {log-normal: {median: 0.005, sigma: 1}}}",
+];
+const QUERIES_OF_SEVERAL_LEARNERS: Case = &[
+    "topology={path: {peers: 6}}",
+    "data.preprocess=[unit-sphere]",
+    "model.loss=hinge",
+    "protocol={gradient-queries: {updates: 9, algorithm: {averaged: 0.5}, spare_query: true, \
+     learners: 3, trajectory: separate, weights: precision, sum: {root: 3}, \
+     noise: {mechanism: laplace, epsilon: [1, 2, 3, 4, 5, 6]}}}",
+    "network.links.bandwidth={up: 5000, down: 2000}",
+];
 
 fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
     let repeat = "repeat=2";
@@ -146,4 +177,24 @@ fn labels_objectives_and_messages_with_noise() {
 #[test]
 fn noise_until_the_budget_is_spent() {
     is_one_result(NOISE_UNTIL_THE_BUDGET_IS_SPENT, true);
+}
+
+#[test]
+fn masked_sums_over_lossy_links() {
+    is_one_result(MASKED_SUMS_OVER_LOSSY_LINKS, true);
+}
+
+#[test]
+fn gossip_among_stragglers() {
+    is_one_result(GOSSIP_AMONG_STRAGGLERS, true);
+}
+
+#[test]
+fn federated_learning_with_local_steps_chosen() {
+    is_one_result(FEDERATED_WITH_LOCAL_STEPS_CHOSEN, true);
+}
+
+#[test]
+fn queries_of_several_learners() {
+    is_one_result(QUERIES_OF_SEVERAL_LEARNERS, true);
 }

@@ -17,6 +17,7 @@ mod quickstart;
 mod real_data;
 mod round_trip;
 mod schema;
+mod server;
 mod sums;
 mod walk;
 mod workbench;

@@ -21,9 +21,16 @@ use hushmesh::privacy::{
     Radius, Rate, ReleaseNoise, Share,
 };
 use hushmesh::protocol::admm::{AdmmConfig, PrimalNoise};
+use hushmesh::protocol::federated::{FederatedConfig, FederatedVariant};
 use hushmesh::protocol::gradient_descent::{GradientDescentConfig, GradientTrackingConfig};
+use hushmesh::protocol::gradient_queries::{
+    Algorithm, GradientQueriesConfig, QueryMechanism, QueryNoise, QueryStep, QueryWeights,
+    Trajectory,
+};
+use hushmesh::protocol::party::{GossipConfig, MasksConfig, SumConfig, Way};
 use hushmesh::protocol::walk_sgd::{StepSize, WalkSgdConfig};
-use hushmesh::protocol::{Automatic, PerPeer, ProtocolConfig};
+use hushmesh::protocol::weighted_erm::{ErmVariant, WeightNoise, WeightedErmConfig};
+use hushmesh::protocol::{Automatic, LearnerNoise, PerPeer, ProtocolConfig, Weights};
 use hushmesh::scenario::{Document, Scenario, to_yaml};
 use hushmesh::topology::{TopologyConfig, Walk};
 use hushmesh::units::{Delta, Epsilon, Seed};
@@ -391,6 +398,125 @@ fn walk_sgd() -> impl Strategy<Value = WalkSgdConfig> {
     )
 }
 
+fn sum() -> impl Strategy<Value = SumConfig> {
+    let over = prop_oneof![
+        Just(Way::Tree),
+        (1_u32..).prop_map(|exchanges| Way::Gossip(GossipConfig { exchanges })),
+    ];
+    let masks = prop::option::of(prop_oneof![
+        Just(MasksConfig::None),
+        Just(MasksConfig::Wires),
+        Just(MasksConfig::AllPairs),
+        topology().prop_map(MasksConfig::Graph).boxed(),
+    ]);
+    (over, any::<u32>(), masks, any::<u32>()).prop_map(|(over, root, masks, colluders)| SumConfig {
+        over,
+        root,
+        masks,
+        colluders,
+    })
+}
+
+fn learner_noise() -> impl Strategy<Value = Option<LearnerNoise>> {
+    let constant = prop::option::of(number(1e-9, 1e9));
+    prop::option::of((number(1e-9, 1e3), constant, any::<bool>()).prop_map(
+        |(epsilon, constant, shared)| LearnerNoise { epsilon: Epsilon(epsilon), constant, shared },
+    ))
+}
+
+fn weights() -> impl Strategy<Value = Weights> {
+    prop::sample::select(vec![Weights::Samples, Weights::Uniform])
+}
+
+fn weighted_erm() -> impl Strategy<Value = WeightedErmConfig> {
+    let variant = prop::sample::select(vec![
+        ErmVariant::Published,
+        ErmVariant::Local,
+        ErmVariant::LocalOutput,
+        ErmVariant::MaskedOutput,
+        ErmVariant::MaskedGradient,
+        ErmVariant::Jayaraman,
+        ErmVariant::Central,
+    ]);
+    let on_weights = (number(1e-9, 1e3), number(1e-9, 1e9), any::<bool>()).prop_map(
+        |(epsilon, constant, shared)| WeightNoise { epsilon: Epsilon(epsilon), constant, shared },
+    );
+    let shape = (1_u32.., number(1e-12, 1e12), prop::option::of(number(1e-12, 1e12)));
+    let noises = (learner_noise(), prop::option::of(on_weights));
+    (variant, shape, noises, weights(), sum()).prop_map(
+        |(variant, (steps, step, clip), (noise, weight_noise), weights, sum)| WeightedErmConfig {
+            variant,
+            steps,
+            step,
+            clip,
+            noise,
+            weight_noise,
+            weights,
+            sum,
+        },
+    )
+}
+
+fn federated() -> impl Strategy<Value = FederatedConfig> {
+    let variant = prop::sample::select(vec![FederatedVariant::Published, FederatedVariant::Masked]);
+    let steps = prop_oneof![
+        Just(Automatic::Auto),
+        (1_u32..=1_000_000).prop_map(|steps| Automatic::Value(steps.into())),
+    ];
+    let shape = (steps, 1_u32.., prop::option::of(1_u32..));
+    let clip = prop::option::of(number(1e-12, 1e12));
+    (variant, shape, clip, learner_noise(), weights(), sum()).prop_map(
+        |(variant, (steps, communications, total_steps), clip, noise, weights, sum)| {
+            FederatedConfig {
+                variant,
+                steps,
+                communications,
+                total_steps,
+                clip,
+                noise,
+                weights,
+                sum,
+            }
+        },
+    )
+}
+
+fn gradient_queries() -> impl Strategy<Value = GradientQueriesConfig> {
+    let step = || number(1e-12, 1e12);
+    let algorithm = prop_oneof![
+        step().prop_map(Algorithm::Averaged),
+        step().prop_map(|s| Algorithm::Descent(QueryStep::Constant(s))),
+        step().prop_map(|s| Algorithm::Descent(QueryStep::Inverse(s))),
+        step().prop_map(|s| Algorithm::Descent(QueryStep::Published(s))),
+    ];
+    let epsilon = prop_oneof![
+        number(1e-9, 1e9).prop_map(PerPeer::Same),
+        prop::collection::vec(number(1e-9, 1e9), 0..4).prop_map(PerPeer::Each),
+    ];
+    let mechanism = prop::sample::select(vec![QueryMechanism::Laplace, QueryMechanism::Gaussian]);
+    let noise =
+        (mechanism, epsilon).prop_map(|(mechanism, epsilon)| QueryNoise { mechanism, epsilon });
+    let bounds = (prop::option::of(step()), prop::option::of(step()));
+    let switches = (any::<[bool; 4]>(), 1_u32..=1000);
+    (1_u32.., algorithm, prop::option::of(noise), bounds, switches, sum()).prop_map(
+        |(updates, algorithm, noise, (side, residual), ([a, b, c, d], learners), sum)| {
+            GradientQueriesConfig {
+                updates,
+                algorithm,
+                noise,
+                spare_query: a,
+                side,
+                residual,
+                weights: if b { QueryWeights::Samples } else { QueryWeights::Precision },
+                learner_noise: c,
+                learners,
+                trajectory: if d { Trajectory::Shared } else { Trajectory::Separate },
+                sum,
+            }
+        },
+    )
+}
+
 fn privacy() -> impl Strategy<Value = PrivacyConfig> {
     let level = || number(1e-6, 50.0);
     let levels = || prop::collection::vec(level(), 1..4);
@@ -443,7 +569,11 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (auto_or(1e-12, 1e3), 1_u32..).prop_map(|(step, rounds)| {
             ProtocolConfig::GradientTracking(GradientTrackingConfig { step, rounds })
         }),
-        walk_sgd().prop_map(ProtocolConfig::WalkSgd),
+        walk_sgd().prop_map(ProtocolConfig::WalkSgd).boxed(),
+        // In boxes: all strategies by value do not fit on the stack of a test.
+        weighted_erm().prop_map(ProtocolConfig::WeightedErm).boxed(),
+        federated().prop_map(ProtocolConfig::Federated).boxed(),
+        gradient_queries().prop_map(ProtocolConfig::GradientQueries).boxed(),
     ];
     let what = vec![
         What::Consensus,
@@ -463,22 +593,23 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (prop::sample::subsequence(what, 0..=8), prop::option::of(1_u32..), prop::option::of(stop))
             .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
     let head = (text(), any::<u64>(), 1_u32..=100_000);
-    (head, topology(), data(), model, privacy(), protocol, network(), measure).prop_map(
-        |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
-            Scenario {
-                name,
-                seed: Seed(seed),
-                repeat,
-                topology,
-                data,
-                model,
-                privacy,
-                protocol,
-                network,
-                measure,
-            }
-        },
-    )
+    (head, topology().boxed(), data().boxed(), model, privacy(), protocol, network(), measure)
+        .prop_map(
+            |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
+                Scenario {
+                    name,
+                    seed: Seed(seed),
+                    repeat,
+                    topology,
+                    data,
+                    model,
+                    privacy,
+                    protocol,
+                    network,
+                    measure,
+                }
+            },
+        )
 }
 
 proptest! {
