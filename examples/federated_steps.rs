@@ -18,9 +18,9 @@ mod cells;
 use std::error::Error;
 use std::path::Path;
 
-use cells::{Figures, asked, mean, run_all, shown};
+use cells::{asked, mean, run_all, shown};
 use hushmesh::experiment;
-use hushmesh::measure::Estimate;
+use hushmesh::measure::{Estimate, Metric};
 use hushmesh::protocol::{Automatic, ProtocolConfig};
 use hushmesh::report::svg::plot::{Axis, LinePlot, Series};
 use hushmesh::report::{Column, Table};
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|&(epsilon, r, k)| scenario(epsilon, r, &k.to_string(), seeds))
         .collect::<Result<_, _>>()?;
-    let outcomes = run_all(&all)?;
+    let outcomes = run_all(&all, Metric::ExcessRisk)?;
     let grid = Grid { places, outcomes };
     println!("{}", best(&grid, &predicted).to_markdown());
     println!("{}", savings(&grid).to_markdown());
@@ -107,28 +107,28 @@ fn predicted(epsilon: f64, r: u32) -> Result<u32, Box<dyn Error>> {
 /// What was measured, by (ε, R, K).
 struct Grid {
     places: Vec<(f64, u32, u32)>,
-    outcomes: Vec<Figures>,
+    outcomes: Vec<Vec<f64>>,
 }
 
 impl Grid {
-    fn at(&self, place: (f64, u32, u32)) -> Option<&Figures> {
+    fn at(&self, place: (f64, u32, u32)) -> Option<&Vec<f64>> {
         let index = self.places.iter().position(|&other| other == place)?;
         Some(&self.outcomes[index])
     }
 
     /// K and its gap, of those in [`LOCAL`].
-    fn by_local(&self, epsilon: f64, r: u32) -> impl Iterator<Item = (u32, &Figures)> {
+    fn by_local(&self, epsilon: f64, r: u32) -> impl Iterator<Item = (u32, &Vec<f64>)> {
         LOCAL.into_iter().filter_map(move |k| Some((k, self.at((epsilon, r, k))?)))
     }
 
     /// R and its gap.
-    fn by_communications(&self, epsilon: f64, k: u32) -> impl Iterator<Item = (u32, &Figures)> {
+    fn by_communications(&self, epsilon: f64, k: u32) -> impl Iterator<Item = (u32, &Vec<f64>)> {
         COMMUNICATIONS.into_iter().filter_map(move |r| Some((r, self.at((epsilon, r, k))?)))
     }
 }
 
-fn least<'a>(of: impl Iterator<Item = (u32, &'a Figures)>) -> (u32, &'a Figures) {
-    let least = of.min_by(|a, b| mean(&a.1.gap).total_cmp(&mean(&b.1.gap)));
+fn least<'a>(of: impl Iterator<Item = (u32, &'a Vec<f64>)>) -> (u32, &'a Vec<f64>) {
+    let least = of.min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
     least.expect("K = 1 and R = 1 are always tried")
 }
 
@@ -148,7 +148,7 @@ fn best(grid: &Grid, predicted: &[(f64, u32, u32)]) -> Table {
         let (best, figures) = least(grid.by_local(epsilon, r));
         let ratio = f64::from(k) / f64::from(best);
         within += u32::from((0.5..=2.0).contains(&ratio));
-        let at = grid.at((epsilon, r, k)).map_or("–".to_string(), |at| shown(&at.gap));
+        let at = grid.at((epsilon, r, k)).map_or("–".to_string(), |at| shown(at));
         table.row([
             epsilon.to_string().into(),
             f64::from(r).into(),
@@ -156,7 +156,7 @@ fn best(grid: &Grid, predicted: &[(f64, u32, u32)]) -> Table {
             f64::from(best).into(),
             format!("{ratio:.2}").into(),
             at.into(),
-            shown(&figures.gap).into(),
+            shown(figures).into(),
         ]);
     }
     println!("{within} of {} predictions are within a factor 2.\n", predicted.len());
@@ -178,24 +178,24 @@ fn savings(grid: &Grid) -> Table {
     ]);
     for epsilon in EPSILONS {
         let (r_best, one) = least(grid.by_communications(epsilon, 1));
-        let target = 1.25 * mean(&one.gap);
-        let reach = |(_, figures): &(u32, &Figures)| mean(&figures.gap) <= target;
+        let target = 1.25 * mean(one);
+        let reach = |(_, figures): &(u32, &Vec<f64>)| mean(figures) <= target;
         let (r_one, _) =
             grid.by_communications(epsilon, 1).find(reach).expect("the best is within its quarter");
         let several = COMMUNICATIONS.into_iter().find_map(|r| {
             let (k, figures) = least(grid.by_local(epsilon, r));
-            (mean(&figures.gap) <= target).then_some((r, k, figures))
+            (mean(figures) <= target).then_some((r, k, figures))
         });
         let (r, k, figures) = several.expect("K = 1 is among them");
         let times = |one: u32| format!("{:.1} ×", f64::from(one) / f64::from(r));
         table.row([
             epsilon.to_string().into(),
-            shown(&one.gap).into(),
+            shown(one).into(),
             f64::from(r_best).into(),
             f64::from(r_one).into(),
             f64::from(r).into(),
             f64::from(k).into(),
-            shown(&figures.gap).into(),
+            shown(figures).into(),
             times(r_one).into(),
             times(r_best).into(),
         ]);
@@ -209,7 +209,7 @@ fn drawing(grid: &Grid) -> LinePlot {
     let series = drawn.map(|k| {
         let figures: Vec<_> = grid.by_communications(epsilon, k).collect();
         let of = |end: fn(&Estimate) -> Option<f64>| {
-            let estimates = figures.iter().map(|(_, figures)| Estimate::of(&figures.gap));
+            let estimates = figures.iter().map(|(_, figures)| Estimate::of(figures));
             estimates.map(move |estimate| end(&estimate).unwrap_or(f64::NAN)).collect::<Vec<_>>()
         };
         let xs = figures.iter().map(|&(r, _)| f64::from(r));

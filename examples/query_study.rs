@@ -17,7 +17,8 @@ mod cells;
 
 use std::error::Error;
 
-use cells::{Figures, asked, mean, run_all, shown};
+use cells::{asked, mean, run_all, shown};
+use hushmesh::measure::Metric;
 use hushmesh::report::{Column, Table};
 use hushmesh::scenario::Checked;
 use hushmesh::theory::server::{
@@ -83,7 +84,7 @@ impl Cell {
               samples: {{total: {}}}
               partition: {{ratio: {sizes:?}}}
               without: [0]
-            model: {{loss: squared, regularisation: 0}}
+            model: {{loss: squared, regularisation: 0.001}}
             privacy: {{delta: 1.0e-5}}
             protocol:
               gradient-queries:
@@ -96,10 +97,10 @@ impl Cell {
     }
 }
 
-fn run_cells(cells: &[Cell], seeds: u32) -> Result<Vec<Figures>, Box<dyn Error>> {
+fn run_cells(cells: &[Cell], seeds: u32) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
     let checked: Vec<Checked> =
         cells.iter().map(|cell| cell.checked(seeds)).collect::<Result<_, _>>()?;
-    run_all(&checked)
+    run_all(&checked, Metric::RelativeFitness)
 }
 
 /// The model 0: one step that goes nowhere.
@@ -132,32 +133,32 @@ fn slopes(seeds: u32) -> Result<(), Box<dyn Error>> {
         Column::text("the same in the box |θ|_∞ ≤ 2"),
     ]);
     for (epsilon, figures) in levels.iter().zip(by_level.chunks(3)) {
-        let cells = figures.iter().map(|each| shown(&each.fitness));
+        let cells = figures.iter().map(|each| shown(each));
         table.row([format!("ε = {epsilon}")].into_iter().chain(cells).map(Into::into));
     }
     println!("{}", table.to_markdown());
     let mut table = Table::new([Column::text("ε = 1"), Column::text("ψ: five constant steps")]);
     for (n, figures) in sizes.iter().zip(by_size) {
-        table.row([format!("n = {n}").into(), shown(&figures.fitness).into()]);
+        table.row([format!("n = {n}").into(), shown(figures).into()]);
     }
     println!("{}", table.to_markdown());
-    let descents: Vec<&Figures> = by_level.iter().step_by(3).collect();
+    let descents: Vec<&Vec<f64>> = by_level.iter().step_by(3).collect();
     println!("Slope in ε: {}.", shown(&slopes_of(&levels, &descents)));
     println!("Slope in n: {}.", shown(&slopes_of(&sizes, &by_size.iter().collect::<Vec<_>>())));
-    println!("ψ of the zero model: {}.\n", shown(&zero[0].fitness));
+    println!("ψ of the zero model: {}.\n", shown(&zero[0]));
     Ok(())
 }
 
 /// The slope of log ψ over log x by least squares, of every seed.
-fn slopes_of(xs: &[f64], figures: &[&Figures]) -> Vec<f64> {
+fn slopes_of(xs: &[f64], figures: &[&Vec<f64>]) -> Vec<f64> {
     let logs: Vec<f64> = xs.iter().map(|x| x.ln()).collect();
     let centre = logs.iter().sum::<f64>() / logs.len() as f64;
     let spread: f64 = logs.iter().map(|x| (x - centre).powi(2)).sum();
     let slope = |seed: usize| {
-        let heights = figures.iter().map(|each| each.fitness[seed].ln());
+        let heights = figures.iter().map(|each| each[seed].ln());
         logs.iter().zip(heights).map(|(x, y)| (x - centre) * y).sum::<f64>() / spread
     };
-    (0..figures[0].fitness.len()).map(slope).collect()
+    (0..figures[0].len()).map(slope).collect()
 }
 
 /// ψ by the number of queries.
@@ -180,14 +181,14 @@ fn queries(seeds: u32) -> Result<(), Box<dyn Error>> {
         .into_iter()
         .flat_map(|law| levels.map(|epsilon| Column::text(format!("{law}, ε = {epsilon}"))));
     let mut table = Table::new([Column::text("ψ")].into_iter().chain(heads));
-    let columns: Vec<&[Figures]> = outcomes.chunks(counts.len()).collect();
+    let columns: Vec<&[Vec<f64>]> = outcomes.chunks(counts.len()).collect();
     for (row, t) in counts.iter().enumerate() {
-        let cells = columns.iter().map(|column| shown(&column[row].fitness));
+        let cells = columns.iter().map(|column| shown(&column[row]));
         table.row([format!("T = {t}")].into_iter().chain(cells).map(Into::into));
     }
     let best = columns.iter().map(|column| {
         let pairs = counts.iter().zip(*column);
-        let best = pairs.min_by(|a, b| mean(&a.1.fitness).total_cmp(&mean(&b.1.fitness)));
+        let best = pairs.min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
         best.map_or_else(String::new, |(t, _)| t.to_string())
     });
     table.row(["best T".to_string()].into_iter().chain(best).map(Into::into));
@@ -240,8 +241,7 @@ fn together(seeds: u32) -> Result<(), Box<dyn Error>> {
             let ratio = collaboration_ratio(&owners, 0);
             let verdict = Collaboration::of(ratio);
             let weighted = weighted_ratio(&owners, &precision_weights(&owners), 0);
-            let [joint, alone, precise] =
-                [&pair[0], &fixed[0], &pair[1]].map(|each| mean(&each.fitness));
+            let [joint, alone, precise] = [&pair[0], &fixed[0], &pair[1]].map(|each| mean(each));
             score.count(ratio, joint / alone, precise / joint.min(alone));
             score.promised += usize::from(weighted <= ratio.min(1.0));
             let corner = |value: f64, ends: [f64; 2]| {
@@ -252,11 +252,11 @@ fn together(seeds: u32) -> Result<(), Box<dyn Error>> {
                     format!("{n}, {epsilon:.1}").into(),
                     ratio.into(),
                     name(verdict).into(),
-                    shown(&pair[0].fitness).into(),
-                    shown(&fixed[0].fitness).into(),
-                    shown(&pair[1].fitness).into(),
-                    shown(&fixed[1].fitness).into(),
-                    shown(&fixed[2].fitness).into(),
+                    shown(&pair[0]).into(),
+                    shown(&fixed[0]).into(),
+                    shown(&pair[1]).into(),
+                    shown(&fixed[1]).into(),
+                    shown(&fixed[2]).into(),
                 ]);
             }
         }

@@ -8,21 +8,6 @@ use hushmesh::measure::{Estimate, Metric};
 use hushmesh::report::{figure, with_interval};
 use hushmesh::scenario::Checked;
 
-/// What a cell gave: a figure of every seed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Figures {
-    /// The objective on all samples above its optimum.
-    pub(crate) gap: Vec<f64>,
-    /// ψ, the same relative to the optimum.
-    pub(crate) fitness: Vec<f64>,
-    /// Held-out accuracy in per cent; empty where nothing is held out.
-    pub(crate) accuracy: Vec<f64>,
-    /// That of the trivial model.
-    pub(crate) trivial: Vec<f64>,
-    /// That of the central optimum.
-    pub(crate) central: Vec<f64>,
-}
-
 /// The words of the command line that are not `seeds=N`, and N.
 ///
 /// # Errors
@@ -34,20 +19,25 @@ pub(crate) fn asked(seeds: u32) -> Result<(Vec<String>, u32), Box<dyn Error>> {
     Ok((words, count.transpose()?.unwrap_or(seeds)))
 }
 
-/// Runs all cells and gives their figures in order. Says how far it is on standard error.
+/// Does all jobs, by number, as many at a time as there are cores, and gives what they gave in order.
+/// Says how far it is on standard error.
 ///
 /// # Errors
 /// The first failure.
-pub(crate) fn run_all(cells: &[Checked]) -> Result<Vec<Figures>, Box<dyn Error>> {
-    let next = Mutex::new(0..cells.len());
-    let done = Mutex::new(vec![Figures::default(); cells.len()]);
+pub(crate) fn in_parallel<T: Send>(
+    jobs: usize,
+    job: impl Fn(usize) -> Result<T, Box<dyn Error>> + Sync,
+) -> Result<Vec<T>, Box<dyn Error>> {
+    let next = Mutex::new(0..jobs);
+    let done = Mutex::new(Vec::with_capacity(jobs));
     let work = || -> Result<(), String> {
         loop {
             let place = next.lock().expect("no holder panics").next();
             let Some(place) = place else { return Ok(()) };
-            let figures = run(&cells[place]).map_err(|error| error.to_string())?;
-            eprintln!("{}/{}: {}", place + 1, cells.len(), shown(&figures.gap));
-            done.lock().expect("no holder panics")[place] = figures;
+            let given = job(place).map_err(|error| error.to_string())?;
+            let mut done = done.lock().expect("no holder panics");
+            done.push((place, given));
+            eprint!("\r{} of {jobs}", done.len());
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -55,25 +45,23 @@ pub(crate) fn run_all(cells: &[Checked]) -> Result<Vec<Figures>, Box<dyn Error>>
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
     })?;
-    Ok(done.into_inner().expect("no holder panics"))
+    eprintln!();
+    let mut done = done.into_inner().expect("no holder panics");
+    done.sort_by_key(|(place, _)| *place);
+    Ok(done.into_iter().map(|(_, given)| given).collect())
 }
 
-fn run(cell: &Checked) -> Result<Figures, Box<dyn Error>> {
-    let result = experiment::run(cell)?;
-    let last = |metric: Metric| -> Vec<f64> {
-        let column = result.metrics.iter().position(|&other| other == metric);
-        let value = |repeat: &RepeatResult| Some(repeat.rows.last()?.values[column?]);
-        result.repeats.iter().filter_map(value).collect()
-    };
-    let per_cent = |values: Vec<f64>| values.into_iter().map(|value| 100.0 * value).collect();
-    let reference =
-        |of: fn(&RepeatResult) -> f64| per_cent(result.repeats.iter().map(of).collect());
-    Ok(Figures {
-        gap: last(Metric::ExcessRisk),
-        fitness: last(Metric::RelativeFitness),
-        accuracy: per_cent(last(Metric::TestAccuracy)),
-        trivial: reference(|repeat| repeat.reference.trivial_test),
-        central: reference(|repeat| repeat.reference.central_test),
+/// Runs all cells and gives in order what a figure was at the end of every seed.
+///
+/// # Errors
+/// The first failure.
+pub(crate) fn run_all(cells: &[Checked], of: Metric) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
+    in_parallel(cells.len(), |place| {
+        let result = experiment::run(&cells[place])?;
+        let column = result.metrics.iter().position(|&metric| metric == of);
+        let column = column.ok_or("the optimum was not found")?;
+        let last = |repeat: &RepeatResult| Some(repeat.rows.last()?.values[column]);
+        Ok(result.repeats.iter().filter_map(last).collect())
     })
 }
 
