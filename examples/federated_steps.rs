@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release --example federated_steps
-//! cargo run --release --example federated_steps -- seeds=20
+//! cargo run --release --example federated_steps -- seeds=10
 //! ```
 //!
 //! Eight parties with 500 records each around a server, logistic loss, λ = .01, masked sums, exact
