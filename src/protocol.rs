@@ -24,7 +24,7 @@ use self::admm::{AdmmConfig, AdmmPeer};
 use self::federated::{FederatedConfig, FederatedVariant};
 use self::gradient_descent::{GradientDescentConfig, GradientPeer, GradientTrackingConfig};
 use self::gradient_queries::{GradientQueriesConfig, QueryLearner};
-use self::party::{MOST_MESSAGES, Party, SumConfig};
+use self::party::{MOST_MESSAGES, MasksConfig, Party, SumConfig};
 use self::walk_sgd::{WalkParameters, WalkPeer, WalkSgdConfig};
 use self::weighted_erm::{ErmLearner, ErmVariant, WeightedErmConfig};
 use crate::learn::Clipping;
@@ -116,6 +116,16 @@ impl ProtocolConfig {
             Self::WeightedErm(erm) => Some(&erm.sum),
             Self::Federated(federated) => Some(&federated.sum),
             Self::GradientQueries(queries) => Some(&queries.sum),
+            _ => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn sum_mut(&mut self) -> Option<&mut SumConfig> {
+        match self {
+            Self::WeightedErm(erm) => Some(&mut erm.sum),
+            Self::Federated(federated) => Some(&mut federated.sum),
+            Self::GradientQueries(queries) => Some(&mut queries.sum),
             _ => None,
         }
     }
@@ -242,7 +252,13 @@ impl ProtocolConfig {
             Some(exchanges) => (both_ways, both_ways * u64::from(exchanges) * rounds),
             None => (both_ways - down, 2 * down * rounds),
         };
-        let partners = if self.pools() { peers - 1 } else { 0 };
+        let partners = match (&sum.masks, self.pools()) {
+            (_, false) | (Some(MasksConfig::None), _) => 0,
+            (Some(MasksConfig::Wires), _) => mean_degree,
+            // Other graphs are about as dense as the wires, as far as can be told without them.
+            (Some(MasksConfig::Graph(_)), _) => mean_degree,
+            (None | Some(MasksConfig::AllPairs), _) => peers - 1,
+        };
         let gossips = sum.exchanges().is_some();
         let averages = match self {
             Self::GradientQueries(_) => length,

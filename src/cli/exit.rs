@@ -60,6 +60,7 @@ impl From<ExperimentError> for Failure {
             | ExperimentError::Network(_)
             | ExperimentError::Lost { .. } => Code::Run,
             ExperimentError::Privacy(_)
+            | ExperimentError::Protocol(_)
             | ExperimentError::Budget { .. }
             | ExperimentError::Calibration(_)
             | ExperimentError::Routes(_)

@@ -167,12 +167,12 @@ impl Assembly {
             && sum.colluders as usize >= parties
         {
             let message = format!(
-                "protocol: sum.colluders: expected fewer than the {parties} parties with samples, found {}",
+                "sum.colluders: expected fewer than the {parties} parties with samples, found {}",
                 sum.colluders
             );
-            return Err(ExperimentError::Privacy(message));
+            return Err(ExperimentError::Protocol(message));
         }
-        let masks = mask_graph(scenario, &topology, &streams, base)?;
+        let masks = mask_graph(scenario, &topology, repeat, base)?;
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();
         let corrected = corrected.filter(|labels| labels.loss == Correction::Unbiased);

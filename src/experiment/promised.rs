@@ -78,8 +78,7 @@ pub(super) fn promised(
     let scenario = &resolved.scenario;
     let of = |topology: &Topology, repeat: &RepeatResult| {
         let tokens = repeat.tokens.as_ref();
-        let streams = Streams::new(scenario.seed, repeat.repeat);
-        let masks = mask_graph(scenario, topology, &streams, asked.base())?;
+        let masks = mask_graph(scenario, topology, repeat.repeat, asked.base())?;
         let holdings = Holdings {
             samples: &repeat.samples,
             dimension: repeat.dimension,

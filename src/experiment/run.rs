@@ -53,6 +53,9 @@ pub enum ExperimentError {
     /// The users' privacy levels.
     #[error("{0}")]
     Privacy(String),
+    /// What the protocol needs of the data.
+    #[error("protocol: {0}")]
+    Protocol(String),
     /// A budget that does not bear the first release of some peer.
     #[error("measure.stop.epsilon: {epsilon} at δ = {delta} does not bear the first release")]
     Budget {

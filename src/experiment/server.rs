@@ -30,9 +30,6 @@ use crate::units::{Delta, Epsilon, PeerId};
 const NORMAL_ROOM: f64 = 12.0;
 const LAPLACE_ROOM: f64 = 50.0;
 
-/// Beyond so many standard deviations of a regulariser with a sine, models are pulled back.
-const SINE_ROOM: f64 = 2.0;
-
 /// What is known of all parties of a repeat before they exist.
 pub(super) struct Server<'a> {
     scenario: &'a Scenario,
@@ -46,13 +43,15 @@ pub(super) struct Server<'a> {
     problem: Problem,
 }
 
-/// The mask graph of a scenario, where its addends are masked.
+/// The mask graph of a repeat, where addends are masked: that of the first one in all, unless graphs are
+/// drawn anew.
 pub(super) fn mask_graph(
     scenario: &Scenario,
     topology: &Topology,
-    streams: &Streams,
+    repeat: u32,
     base: &Path,
 ) -> Result<Option<MaskGraph>, ExperimentError> {
+    let repeat = if scenario.topology.resamples() { repeat } else { 0 };
     let Some(sum) = scenario.protocol.sum().filter(|_| scenario.protocol.pools()) else {
         return Ok(None);
     };
@@ -63,7 +62,9 @@ pub(super) fn mask_graph(
         MasksConfig::None => None,
         MasksConfig::Wires => Some(lists(topology)),
         MasksConfig::AllPairs => Some(MaskGraph::AllPairs(topology.peers())),
-        MasksConfig::Graph(config) => Some(lists(&config.build(streams, base)?)),
+        MasksConfig::Graph(config) => {
+            Some(lists(&config.build(&Streams::new(scenario.seed, repeat), base)?))
+        }
     })
 }
 
@@ -116,7 +117,8 @@ impl<'a> Server<'a> {
         PooledNoise { own, all: own * m.sqrt() }
     }
 
-    /// The grid for sums of addends of at most this size. Without data nothing is added.
+    /// How sums of addends of at most this size are made. Without data nothing is added, and any grid
+    /// does.
     fn sum(&self, bound: f64) -> Result<Arc<Sum>, ExperimentError> {
         let topology = &self.assembly.topology;
         let exchanges = self.sum.exchanges();
@@ -146,27 +148,29 @@ impl<'a> Server<'a> {
         })
     }
 
-    /// What a party with n samples adds: to each gradient, to its last model or to a sum.
-    fn erm_noise(&self, erm: &WeightedErmConfig, weights: &[f64], n: usize) -> PooledNoise {
+    /// What a party adds, by its number of samples: to each gradient, to its last model or to a sum.
+    fn erm_noise(&self, erm: &WeightedErmConfig, weights: &[f64]) -> impl Fn(usize) -> PooledNoise {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
-        let way = carried(step, steps, self.problem.regulariser.ridge);
-        let noise = |sensitivity: f64, releases: u32| {
-            let law = |noise: &LearnerNoise| noise.deviation(sensitivity, releases, self.delta());
-            erm.noise.as_ref().map_or(0.0, law)
+        let (releases, way) = match variant.perturbs_output() {
+            true => (1, carried(step, steps, self.problem.regulariser.ridge)),
+            false => (steps, 1.0),
         };
-        let mean = || self.mean_moves(weights);
-        let own_moves = self.problem.moves.record / n.max(1) as f64;
+        // The deviation grows with the sensitivity, and the search for it is made once.
+        let law = |noise: &LearnerNoise| noise.deviation(way, releases, self.delta());
+        let unit = erm.noise.as_ref().map_or(0.0, law);
         let own = |deviation: f64| PooledNoise { own: deviation, all: deviation };
-        match variant {
-            ErmVariant::Published => own(noise(mean(), steps)),
-            ErmVariant::Local => own(noise(own_moves, steps)),
-            ErmVariant::LocalOutput => own(noise(own_moves * way, 1)),
-            ErmVariant::MaskedOutput => self.shared_out(noise(mean() * way, 1)),
-            ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
-                self.shared_out(noise(mean(), steps))
+        let of_all = match variant {
+            ErmVariant::Local | ErmVariant::LocalOutput => None,
+            ErmVariant::Published => Some(own(unit * self.mean_moves(weights))),
+            ErmVariant::MaskedOutput | ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
+                Some(self.shared_out(unit * self.mean_moves(weights)))
             }
-            ErmVariant::Central => PooledNoise { own: 0.0, all: noise(mean(), steps) },
-        }
+            ErmVariant::Central => {
+                Some(PooledNoise { own: 0.0, all: unit * self.mean_moves(weights) })
+            }
+        };
+        let record = self.problem.moves.record;
+        move |n| of_all.unwrap_or_else(|| own(unit * record / n.max(1) as f64))
     }
 
     /// The deviation of the noise in the mean of the parties' gradients, or of their last models: once
@@ -174,17 +178,16 @@ impl<'a> Server<'a> {
     pub(super) fn erm_mean_noise(&self, erm: &WeightedErmConfig) -> f64 {
         let weights = erm.effective_weights().of(&self.samples);
         let shared = erm.noise.is_some_and(|noise| noise.shared);
+        let noise = self.erm_noise(erm, &weights);
         match erm.variant {
-            ErmVariant::Published if shared => self.erm_noise(erm, &weights, 1).own,
-            ErmVariant::Published => {
-                self.erm_noise(erm, &weights, 1).own * root_of_squares(&weights)
-            }
+            ErmVariant::Published if shared => noise(1).own,
+            ErmVariant::Published => noise(1).own * root_of_squares(&weights),
             ErmVariant::Local | ErmVariant::LocalOutput => {
                 let parts = self.samples.iter().zip(&weights).filter(|(n, _)| **n > 0);
-                let parts = parts.map(|(&n, weight)| weight * self.erm_noise(erm, &weights, n).own);
+                let parts = parts.map(|(&n, weight)| weight * noise(n).own);
                 root_of_squares(&parts.collect::<Vec<_>>())
             }
-            _ => self.erm_noise(erm, &weights, 1).all,
+            _ => noise(1).all,
         }
     }
 
@@ -194,7 +197,7 @@ impl<'a> Server<'a> {
             true => ErmVariant::LocalOutput,
             false => ErmVariant::Local,
         };
-        self.erm_noise(&WeightedErmConfig { variant, ..erm.clone() }, &[], n).own
+        self.erm_noise(&WeightedErmConfig { variant, ..erm.clone() }, &[])(n).own
     }
 
     /// The parties of weighted DP-ERM.
@@ -204,7 +207,7 @@ impl<'a> Server<'a> {
     ) -> Result<Vec<Party<ErmLearner>>, ExperimentError> {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
         let weights = erm.effective_weights().of(&self.samples);
-        let of = |n: usize| self.erm_noise(erm, &weights, n);
+        let of = self.erm_noise(erm, &weights);
         let records: usize = self.samples.iter().sum();
         let weight_noise = erm.weight_noise.map(|noise| {
             let deviation = noise.deviation(records as f64, self.delta().0);
@@ -215,8 +218,9 @@ impl<'a> Server<'a> {
         let bound = |weight: f64, n: f64| {
             let room = room(n as usize);
             let (eta, t) = (step, f64::from(steps));
-            let sine = if self.problem.regulariser.sine > 0.0 { SINE_ROOM } else { 0.0 };
-            let model = eta * t * longest + sine;
+            // The gradient of 3s sin² is at most 3s long, and no other part of R drives θ away from 0
+            // in steps that converge; others are found out when they are released.
+            let model = eta * t * (longest + 3.0 * self.problem.regulariser.sine);
             match variant {
                 _ if variant.sums_gradients() => weight * longest + room,
                 ErmVariant::MaskedOutput => weight * model + room,

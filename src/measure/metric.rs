@@ -50,7 +50,7 @@ pub enum Metric {
     /// Held-out MSE of w̄_i, mean over peers.
     AverageTestMse,
     /// The objective on all samples above its optimum: of tokens the mean over tasks, of parties around
-    /// a server the mean over their models.
+    /// a server the mean over their models, or over 1,000 of them evenly chosen.
     ExcessRisk,
     /// ψ, the same relative to the optimum.
     RelativeFitness,

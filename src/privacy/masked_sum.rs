@@ -34,8 +34,8 @@ impl Grid {
     /// # Panics
     /// If the bound is not positive and finite.
     pub fn new(addends: usize, bound: f64) -> Self {
-        assert!(bound > 0.0 && bound.is_finite(), "a bound of {bound}");
         let most = addends.max(1) as f64 * bound;
+        assert!(bound > 0.0 && most.is_finite(), "a bound of {bound}");
         let mut shift = 62 - most.log2().ceil() as i32;
         // The logarithm may be rounded either way.
         while most * 2.0_f64.powi(shift) >= 2.0_f64.powi(62) {
@@ -55,6 +55,11 @@ impl Grid {
     /// The bound of one addend.
     pub fn bound(&self) -> f64 {
         self.bound
+    }
+
+    /// Whether a value is within the bound; no number that is none.
+    pub fn holds(&self, value: f64) -> bool {
+        value.abs() <= self.bound
     }
 
     /// The nearest residue.

@@ -58,6 +58,9 @@ pub struct FederatedConfig {
     pub sum: SumConfig,
 }
 
+/// The most local steps of a whole run.
+const MOST_STEPS: u64 = 1_000_000_000;
+
 /// Where the noise of federated learning is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -107,8 +110,11 @@ impl FederatedConfig {
             }
             _ => {}
         }
+        let whole = u64::from(self.local_steps().unwrap_or(1)) * u64::from(self.communications);
+        if whole > MOST_STEPS {
+            add("steps", format!("expected at most {MOST_STEPS} steps in all, found {whole}"));
+        }
         if let (Some(k), Some(total)) = (self.local_steps(), self.total_steps) {
-            let whole = u64::from(k) * u64::from(self.communications);
             let least = whole.saturating_sub(k.into()) + 1;
             if !(least..=whole).contains(&u64::from(total)) {
                 let message = format!("expected {least} to {whole} steps, found {total}");

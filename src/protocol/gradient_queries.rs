@@ -65,7 +65,8 @@ pub struct GradientQueriesConfig {
     /// published it does not, and leaks.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub learner_noise: bool,
-    /// How many learners there are, 1 (default) to 1,000.
+    /// How many learners there are, 1 (default) to 1,000, and no more than peers. With a trajectory each,
+    /// peer i is scored by that of learner i mod their number.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub learners: u32,
     /// Whether several learners ask the same queries or each its own; default `shared`. Owners pay for
@@ -76,6 +77,9 @@ pub struct GradientQueriesConfig {
     #[serde(default)]
     pub sum: SumConfig,
 }
+
+/// The most learners; there are no more than peers either.
+const MOST_LEARNERS: usize = 1000;
 
 fn yes() -> bool {
     true
@@ -134,8 +138,8 @@ impl Algorithm {
 pub struct QueryNoise {
     /// Its law.
     pub mechanism: QueryMechanism,
-    /// ε_l that a record of owner l may lose over all queries, above 0: one for all peers, or a list
-    /// with one for each.
+    /// ε_l that a record of owner l may lose over all queries of one trajectory, above 0: one for all
+    /// peers, or a list with one for each.
     pub epsilon: PerPeer,
 }
 
@@ -211,8 +215,9 @@ impl GradientQueriesConfig {
         check_positive(field, Some(step), &mut add);
         check_positive("box", self.side, &mut add);
         check_positive("residual", self.residual, &mut add);
-        if !(1..=1000).contains(&self.learners) {
-            add("learners", format!("expected 1 to 1000 learners, found {}", self.learners));
+        let most = peers.unwrap_or(MOST_LEARNERS).min(MOST_LEARNERS);
+        if !(1..=most).contains(&(self.learners as usize)) {
+            add("learners", format!("expected 1 to {most} learners, found {}", self.learners));
         }
         if self.weights == QueryWeights::Precision && self.noise.is_none() {
             let message = "weights by precision need the owners' ε: expected `samples`, or `noise`";

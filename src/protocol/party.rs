@@ -220,7 +220,20 @@ impl<L: Learner> Party<L> {
         let Self { round, sum, .. } = self;
         let round = *round;
         let grid = sum.grid;
-        match self.learner.contribute(round, &self.theta, context) {
+        let addend = self.learner.contribute(round, &self.theta, context);
+        let values = match &addend {
+            Addend::Released(value) => value.value(),
+            Addend::Pooled { data, .. } => data.as_slice(),
+        };
+        if let Some(value) = values.iter().find(|value| !grid.holds(**value)) {
+            // To cut it to the bound would hide that the party's model diverges.
+            context.fail(format!(
+                "adds {value} to a sum whose addends are within {}: its steps diverge, expected smaller \
+                 ones",
+                grid.bound()
+            ));
+        }
+        match addend {
             Addend::Released(value) => context.release(value).on_grid(&grid),
             Addend::Pooled { data, noise, sensitivity } => {
                 let draws = self.sum.noise.clone();

@@ -12,6 +12,7 @@ use crate::measure::MeasureConfig;
 use crate::network::NetworkConfig;
 use crate::privacy::PrivacyConfig;
 use crate::protocol::ProtocolConfig;
+use crate::protocol::party::MasksConfig;
 use crate::topology::TopologyConfig;
 use crate::units::Seed;
 
@@ -68,6 +69,11 @@ impl Scenario {
         let (from, to) = (here(from)?, here(to)?);
         let mut moved = self.clone();
         if let TopologyConfig::File(path) = &mut moved.topology {
+            *path = relocate(&from, &to, path);
+        }
+        if let Some(MasksConfig::Graph(TopologyConfig::File(path))) =
+            moved.protocol.sum_mut().and_then(|sum| sum.masks.as_mut())
+        {
             *path = relocate(&from, &to, path);
         }
         for path in moved.data.source.paths_mut() {

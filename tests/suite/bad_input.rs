@@ -115,7 +115,7 @@ fn choices_that_do_not_exist() {
             "did you mean `ring`?",
         ],
     );
-    refused_with("logistic", "hinge", &["5:15: model.loss: unknown choice", "logistic, squared"]);
+    refused_with("logistic", "probit", &["5:15: model.loss: unknown choice", "logistic, squared"]);
     refused_with("twonorm", "twonrm", &["data.source: unknown choice", "did you mean `twonorm`?"]);
 }
 

@@ -144,7 +144,7 @@ fn the_schema_refuses_what_the_program_refuses() {
         ("ring", "rign"),
         ("rounds: 5", "rounds: many"),
         ("rounds: 5", "rounds: -5"),
-        ("logistic", "hinge"),
+        ("logistic", "probit"),
         ("seed: 1\n", ""),
         ("{ring: {peers: 5}}", "{ring: {peers: 5}, star: {peers: 5}}"),
     ] {

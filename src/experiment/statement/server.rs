@@ -446,9 +446,10 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
                   agreed on by an ideal functionality, and nobody drops out"
                 .to_string(),
         });
-        if sum.colluders > 0 {
+        if sum.colluders > 0 && sum.masks != Some(MasksConfig::None) {
             lines.push(format!(
-                "the noise in a sum withstands {} colluding parties who know their own parts",
+                "the noise in a sum withstands {} colluding parties who know their own parts, as long as \
+                 they do not cut the mask graph: `hushmesh privacy --coalition` tells what some learn",
                 sum.colluders
             ));
         }
@@ -463,8 +464,8 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
         }
         if queries.trajectories() > 1 {
             lines.push(format!(
-                "each of {} learners asks at its own model, and owners pay for each: all together \
-                 learn that many times the stated ε of one",
+                "each of {} learners asks at its own model, and owners pay for each: every ε is that of \
+                 all of them together",
                 queries.trajectories()
             ));
         }

@@ -17,9 +17,9 @@ pub struct SumConfig {
     /// whose noise is in the sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masks: Option<MasksConfig>,
-    /// How many colluding parties, who know their own parts of the noise, the noise in a sum withstands;
-    /// default 0. Each of m parties then adds 1/(m − t) of the variance. Only for variants whose noise
-    /// is in the sum.
+    /// t, how many colluding parties, who know their own parts of the noise, the noise in a sum
+    /// withstands as long as they do not cut the mask graph; default 0. Each of m parties then adds
+    /// 1/(m − t) of the variance. Only for variants whose noise is in the sum.
     #[serde(skip_serializing_if = "is_zero")]
     pub colluders: u32,
 }

@@ -89,7 +89,8 @@ impl Place {
         let graph = format!("{{graph: {}}}", self.other);
         let mut sums = Vec::new();
         for masks in ["none", "wires", "all-pairs", graph.as_str()] {
-            for colluders in 0..self.peers.min(3) {
+            // A partition may leave one of the owners without samples.
+            for colluders in 0..(self.owners - usize::from(self.owners > 1)).clamp(1, 3) {
                 sums.push(format!(
                     "{{root: {}, masks: {masks}, colluders: {colluders}}}",
                     self.root

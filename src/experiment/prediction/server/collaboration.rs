@@ -73,12 +73,12 @@ impl Forecast<'_> {
             let owners: Vec<(u64, Epsilon)> = peers.iter().map(owner).collect();
             let root = self.sum.root as usize;
             // A learner that adds no noise of its own brings none into the sum.
-            let noisy = |l: usize, weight: f64| {
+            let with_noise = |l: usize, weight: f64| {
                 if l == root && !queries.learner_noise { 0.0 } else { weight }
             };
             let ratios = |of: &dyn Fn(usize) -> f64| {
                 let parts = peers.iter().enumerate();
-                let parts: Vec<f64> = parts.map(|(i, &l)| noisy(l, of(i))).collect();
+                let parts: Vec<f64> = parts.map(|(i, &l)| with_noise(l, of(i))).collect();
                 let each = |(i, &l): (usize, &usize)| (l, weighted_ratio(&owners, &parts, i));
                 peers.iter().enumerate().map(each).collect::<Vec<_>>()
             };
