@@ -11,13 +11,13 @@ use crate::protocol::federated::{
     FederatedConfig, FederatedLearner, FederatedParameters, FederatedVariant, Schedule,
 };
 use crate::protocol::gradient_queries::{
-    GradientQueriesConfig, QueryLearner, QueryMechanism, QueryParameters,
+    GradientQueriesConfig, QueryLearner, QueryMechanism, QueryNoise, QueryParameters,
 };
 use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
 use crate::protocol::weighted_erm::{
     ErmLearner, ErmParameters, ErmVariant, WeightedErmConfig, carried,
 };
-use crate::protocol::{LearnerNoise, Problem, ProtocolConfig, StepNoise, sample_moves};
+use crate::protocol::{LearnerNoise, PerPeer, Problem, ProtocolConfig, StepNoise, sample_moves};
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
 use crate::theory::pairwise::{Pairwise, pairwise_mu};
@@ -313,11 +313,15 @@ impl<'a> Server<'a> {
         count: u32,
         l: usize,
     ) -> Option<Mechanism> {
-        let silent = l == self.sum.root as usize && !queries.learner_noise;
-        let noise = queries.noise.as_ref().filter(|_| self.samples[l] > 0 && !silent)?;
+        let noise = queries.noise.as_ref().filter(|_| self.adds_noise(queries, l))?;
         let each = self.query_moves(Some(law)).record / self.samples[l] as f64;
         let epsilon = Epsilon(noise.epsilon.of(PeerId::new(l)));
         Some(answer_noise(law, each, count, epsilon, self.delta()))
+    }
+
+    /// Whether an owner has something to hide and hides it.
+    fn adds_noise(&self, queries: &GradientQueriesConfig, l: usize) -> bool {
+        self.samples[l] > 0 && (l != self.sum.root as usize || queries.learner_noise)
     }
 
     /// The owners that answer queries.
@@ -328,8 +332,22 @@ impl<'a> Server<'a> {
         let weights = self.query_weights(queries);
         let law = queries.noise.as_ref().map(|noise| noise.mechanism);
         let problem = Problem { moves: self.query_moves(law), ..self.problem };
-        let mechanism = |l: usize| self.owner_noise(queries, law?, queries.queries(), l);
-        let room = |l: usize| match mechanism(l) {
+        let count = queries.queries();
+        let mechanisms: Vec<Option<Mechanism>> = match (&queries.noise, law) {
+            (Some(QueryNoise { epsilon: PerPeer::Same(epsilon), .. }), Some(law)) => {
+                // The search for the noise of one serves all.
+                let one = answer_noise(law, 1.0, count, Epsilon(*epsilon), self.delta());
+                let moves = problem.moves.record;
+                let scaled = |l: usize| one.scaled(moves / self.samples[l] as f64);
+                let adds = |&l: &usize| self.adds_noise(queries, l);
+                (0..self.samples.len()).map(|l| Some(l).filter(adds).map(scaled)).collect()
+            }
+            (Some(_), Some(law)) => {
+                (0..self.samples.len()).map(|l| self.owner_noise(queries, law, count, l)).collect()
+            }
+            _ => vec![None; self.samples.len()],
+        };
+        let room = |l: usize| match mechanisms[l] {
             None => 0.0,
             Some(Mechanism::Gaussian { deviation }) => NORMAL_ROOM * deviation,
             Some(Mechanism::Laplace { scale }) => LAPLACE_ROOM * scale,
@@ -341,13 +359,13 @@ impl<'a> Server<'a> {
             problem,
             algorithm: queries.algorithm,
             updates: queries.updates,
-            queries: queries.queries(),
+            queries: count,
             side: queries.side,
             trajectories: queries.trajectories(),
             draws: self.draws(Purpose::StepNoise),
         });
         Ok(self.peers(&sum, |id, data| {
-            QueryLearner::new(id, data, weights[id], mechanism(id), Arc::clone(&parameters))
+            QueryLearner::new(id, data, weights[id], mechanisms[id], Arc::clone(&parameters))
         }))
     }
 

@@ -101,6 +101,15 @@ impl Mechanism {
         }
     }
 
+    /// The same with its scale multiplied.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        match self {
+            Self::Gaussian { deviation } => Self::Gaussian { deviation: deviation * factor },
+            Self::Laplace { scale } => Self::Laplace { scale: scale * factor },
+        }
+    }
+
     /// One draw of its noise.
     fn noise(self, draw: &mut Draw<'_>) -> f64 {
         match self {

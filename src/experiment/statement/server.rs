@@ -246,11 +246,13 @@ fn weighted_erm(setting: &Setting<'_>, erm: &WeightedErmConfig) -> Sent {
             as_published(setting, noise, published, (steps, sigma))
         }
         ErmVariant::Local => {
-            let sigma = |n| setting.deviation(noise, own(n), steps);
+            let unit = setting.deviation(noise, 1.0, steps);
+            let sigma = |n| unit * own(n);
             setting.sent(&setting.own(steps, sigma, 1.0), releases(steps), Seen::Addends)
         }
         ErmVariant::LocalOutput => {
-            let sigma = |n| setting.deviation(noise, own(n) * way, 1);
+            let unit = setting.deviation(noise, way, 1);
+            let sigma = |n| unit * own(n);
             setting.sent(&setting.own(1, sigma, way), releases(1), Seen::Addends)
         }
         ErmVariant::MaskedOutput => {
@@ -365,27 +367,38 @@ fn gradient_queries(setting: &Setting<'_>, queries: &GradientQueriesConfig) -> S
         };
         spent.group(copies)
     };
-    let of = |l: usize, moves: f64| spent(l, moves).bound(delta);
     let leaks = !queries.learner_noise && samples[root] > 0;
     if leaks {
         let route =
             "the learner adds no noise to its own gradient, which others find by subtraction";
         return Sent::nothing_hidden(route);
     }
-    let worst = |moves: f64| holders().map(|l| of(l, moves).epsilon.0).fold(0.0, f64::max);
-    let route = holders()
-        .map(|l| of(l, 1.0))
-        .max_by(|a, b| a.epsilon.0.total_cmp(&b.epsilon.0))
+    // Who asks for the least protection has it.
+    let epsilon_of = |l: &usize| noise.epsilon.of(PeerId::new(*l));
+    let boldest = holders().max_by(|a, b| epsilon_of(a).total_cmp(&epsilon_of(b)));
+    let worst = |moves: f64| boldest.map(|l| spent(l, moves).bound(delta));
+    let route = worst(1.0)
         .map_or(String::new(), |bound| format!("{count} answers with noise; {}", bound.route));
+    let epsilon = |moves: f64| worst(moves).map_or(Epsilon::ZERO, |bound| bound.epsilon);
+    // Neighbours in the list are often alike, and the search takes its time.
+    let mut last: Option<(f64, Spent)> = None;
+    let each = (0..samples.len()).map(|l| match &last {
+        _ if samples[l] == 0 => Spent::default(),
+        Some((same, spent)) if *same == epsilon_of(&l) => spent.clone(),
+        _ => {
+            let found = spent(l, 1.0);
+            last = Some((epsilon_of(&l), found.clone()));
+            found
+        }
+    });
+    let each = each.collect();
     Sent {
-        record: Epsilon(worst(1.0)),
-        label: Epsilon(worst(setting.label)),
+        record: epsilon(1.0),
+        label: epsilon(setting.label),
         shared: copies > 1,
         route,
         assumption: assumption(setting.scenario),
-        each: (0..samples.len())
-            .map(|l| if samples[l] > 0 { spent(l, 1.0) } else { Spent::default() })
-            .collect(),
+        each,
         ..Sent::nothing_hidden("")
     }
 }
