@@ -105,7 +105,7 @@ pub fn one_release(statement: &Statement) -> Option<Table> {
 pub fn published(statement: &Statement) -> Option<Table> {
     let published = statement.published?;
     let mut table = Table::new([
-        Column::text("a record against a reader of the final model"),
+        Column::text("a record against a reader of the averages"),
         Column::number("ε"),
         Column::text("what it is"),
     ]);
