@@ -1,11 +1,14 @@
 //! What a run of parties around a server starts from.
 
+mod forecast;
+mod pairs;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::run::ExperimentError;
-use crate::learn::{Clipping, Loss, Regulariser, dot};
+use crate::learn::{Clipping, Loss, Regulariser};
 use crate::privacy::{Grid, MaskGraph, Masks, Mechanism, PooledNoise, Sensitivity, gaussian_mu};
 use crate::protocol::federated::{
     FederatedConfig, FederatedLearner, FederatedParameters, FederatedVariant, Schedule,
@@ -17,13 +20,14 @@ use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
 use crate::protocol::weighted_erm::{
     ErmLearner, ErmParameters, ErmVariant, WeightedErmConfig, carried,
 };
-use crate::protocol::{LearnerNoise, PerPeer, Problem, ProtocolConfig, StepNoise, sample_moves};
+use crate::protocol::{LearnerNoise, PerPeer, Problem, StepNoise, sample_moves};
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
-use crate::theory::pairwise::{Pairwise, pairwise_mu};
-use crate::theory::server::{QuadraticModel, best_local_steps_at};
-use crate::topology::{Eigen, SpanningTree, Topology};
+use crate::topology::{SpanningTree, Topology};
 use crate::units::{Delta, Epsilon, PeerId};
+
+pub(super) use forecast::{best_steps, most_local_steps, quadratic};
+pub(super) use pairs::pairwise;
 
 /// How many standard deviations of normal noise a grid leaves room for, and how many scales of Laplace
 /// noise: what lies beyond has a probability below 1e-21.
@@ -149,7 +153,11 @@ impl<'a> Server<'a> {
     }
 
     /// What a party adds, by its number of samples: to each gradient, to its last model or to a sum.
-    fn erm_noise(&self, erm: &WeightedErmConfig, weights: &[f64]) -> impl Fn(usize) -> PooledNoise {
+    fn erm_noise(
+        &self,
+        erm: &WeightedErmConfig,
+        weights: &[f64],
+    ) -> impl Fn(usize) -> PooledNoise + use<> {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
         let (releases, way) = match variant.perturbs_output() {
             true => (1, carried(step, steps, self.problem.regulariser.ridge)),
@@ -416,162 +424,11 @@ pub(super) fn smoothness(scenario: &Scenario, ridge: f64) -> f64 {
     scenario.model.loss.smoothness() * scenario.reach().powi(2) + ridge
 }
 
-/// What every peer learns of every other's records by gossip, where that has a formula: each party adds
-/// Gaussian noise of its own once to what it starts from. Of queries, in one of the rounds.
-pub(super) fn pairwise(scenario: &Scenario, assembly: &Assembly) -> Option<Pairwise> {
-    let sum = scenario.protocol.sum()?;
-    let exchanges = sum.exchanges()?;
-    let topology = &assembly.topology;
-    if topology.peers() > MOST_PAIRS {
-        return None;
-    }
-    let server = Server::new(scenario, assembly, sum);
-    let start = |j: usize| server.gossip_start(&scenario.protocol, j);
-    let starts: Option<Vec<(f64, f64)>> = (0..topology.peers()).map(start).collect();
-    let (deviations, sensitivities): (Vec<f64>, Vec<f64>) = starts?.into_iter().unzip();
-    pairwise_mu(topology, exchanges, &deviations, &sensitivities).ok()
-}
-
-/// Up to this many peers, what each learns of each other is computed with every run of gossip.
-const MOST_PAIRS: usize = 100;
-
-impl Server<'_> {
-    /// The deviation of the noise in what a party starts gossip from, and how far a record moves that.
-    fn gossip_start(&self, protocol: &ProtocolConfig, j: usize) -> Option<(f64, f64)> {
-        let n = Some(self.samples[j]).filter(|&n| n > 0)?;
-        let own = self.problem.moves.record / n as f64;
-        let (weight, deviation, moves) = match protocol {
-            ProtocolConfig::WeightedErm(erm) => {
-                let weights = erm.effective_weights().of(&self.samples);
-                let noise = erm.noise.as_ref().filter(|noise| !noise.shared)?;
-                let way = carried(erm.step, erm.steps, self.problem.regulariser.ridge);
-                let (sensitivity, moves) = match erm.variant {
-                    ErmVariant::LocalOutput => (own * way, own * way),
-                    ErmVariant::Local if erm.steps == 1 => (own * erm.step, own * erm.step),
-                    ErmVariant::Published if erm.steps == 1 => {
-                        (self.mean_moves(&weights) * erm.step, own * erm.step)
-                    }
-                    _ => return None,
-                };
-                (weights[j], noise.deviation(sensitivity, 1, self.delta()), moves)
-            }
-            ProtocolConfig::GradientQueries(queries) => {
-                let noise = queries.noise.as_ref()?;
-                let epsilon = |l: usize| noise.epsilon.of(PeerId::new(l));
-                let weights = queries.weights(&self.samples, epsilon);
-                let Mechanism::Gaussian { deviation } = answer_noise(
-                    noise.mechanism,
-                    own,
-                    queries.queries(),
-                    Epsilon(epsilon(j)),
-                    self.delta(),
-                ) else {
-                    return None;
-                };
-                (weights[j], deviation, own)
-            }
-            _ => return None,
-        };
-        let scale = weight * self.assembly.topology.peers() as f64;
-        Some((scale * deviation, scale * moves))
-    }
-}
-
-/// The pooled objective near its optimum, from the start at 0.
-pub(super) fn quadratic(assembly: &Assembly) -> Option<QuadraticModel> {
-    let optimum = assembly.optimum.as_ref()?;
-    let objective = assembly.scorer.pooled_objective();
-    let d = optimum.w.len();
-    if d > MOST_EIGENVALUES {
-        return None;
-    }
-    let mut curvatures = vec![0.0; objective.samples.len()];
-    objective.curvatures(&optimum.w, &mut curvatures);
-    let ridge = assembly.scorer.regulariser().ridge;
-    let column = |i: usize| {
-        let mut unit = vec![0.0; d];
-        unit[i] = 1.0;
-        let mut column = vec![0.0; d];
-        objective.add_hessian_product(&curvatures, &unit, &mut column);
-        column[i] += ridge;
-        column
-    };
-    let Eigen { values, vectors } = Eigen::of((0..d).map(column).collect());
-    let errors = vectors.iter().map(|vector| -dot(vector, &optimum.w)).collect();
-    Some(QuadraticModel { eigenvalues: values, errors })
-}
-
-/// Beyond this dimension no eigenvalues are computed.
-const MOST_EIGENVALUES: usize = 512;
-
-/// The most local steps that are tried.
-const MOST_LOCAL_STEPS: u32 = 10_000;
-
-/// What trying local steps may cost, in steps times dimensions.
-const SEARCH: f64 = 2e7;
-
-/// How many local steps before each of R communications are tried: up to γ one pass tries all, and
-/// beyond some hundred passes of their own do.
-pub(super) fn most_local_steps(schedule: Schedule, communications: u32, dimension: usize) -> u32 {
-    let each = f64::from(communications.max(1)) * dimension.max(1) as f64;
-    let one_pass = (SEARCH / each).min(Schedule { local_steps: 1, ..schedule }.gamma());
-    let own_pass = SEARCH / (20.0 * each);
-    one_pass.max(own_pass).clamp(1.0, f64::from(MOST_LOCAL_STEPS)) as u32
-}
-
-/// K with the least predicted gap after all communications, at the noise of the scenario.
-///
-/// # Errors
-/// An optimum that was not found: the model has no curvature to look at.
-pub(super) fn best_steps(
-    scenario: &Scenario,
-    assembly: &Assembly,
-    federated: &FederatedConfig,
-) -> Result<u32, ExperimentError> {
-    let model = quadratic(assembly).ok_or_else(|| {
-        ExperimentError::Privacy(format!(
-            "protocol.federated.steps: `auto` needs the eigenvalues of the curvature at the optimum, in \
-             at most {MOST_EIGENVALUES} dimensions: expected a whole number"
-        ))
-    })?;
-    let server = Server::new(scenario, assembly, &federated.sum);
-    let (strong, smooth) = server.convexity();
-    let schedule = Schedule { strong, smooth, local_steps: 1 };
-    let dimension = model.eigenvalues.len();
-    let most = most_local_steps(schedule, federated.communications, dimension);
-    let sigma = server.mean_noise(federated);
-    let (best, _) =
-        best_local_steps_at(&model, strong, smooth, federated.communications, sigma, most);
-    Ok(best)
-}
-
 impl Server<'_> {
     /// λ and L.
     pub(super) fn convexity(&self) -> (f64, f64) {
         let strong = self.problem.regulariser.ridge;
         (strong, smoothness(self.scenario, strong))
-    }
-
-    /// The deviation of the noise in a mean gradient, as a function of all steps.
-    pub(super) fn mean_noise(&self, federated: &FederatedConfig) -> impl Fn(u32) -> f64 + use<> {
-        let weights = federated.weights.of(&self.samples);
-        let moves = self.mean_moves(&weights);
-        let delta = self.delta();
-        let noise = federated.noise;
-        // Independent noise of all parties' own steps averages out; shared noise does not.
-        let averages = match (federated.variant, noise) {
-            (FederatedVariant::Published, Some(noise)) if !noise.shared => {
-                root_of_squares(&weights)
-            }
-            (FederatedVariant::Masked, _) => {
-                let PooledNoise { all, .. } = self.shared_out(1.0);
-                all
-            }
-            _ => 1.0,
-        };
-        // It grows with the root of the steps.
-        let of_one = noise.map_or(0.0, |noise| averages * noise.deviation(moves, 1, delta));
-        move |steps| of_one * f64::from(steps.max(1)).sqrt()
     }
 
     /// n_j.

@@ -125,10 +125,10 @@ measure: {{every: 8}}
 
 #[test]
 fn the_prediction_of_k_is_the_k_that_auto_takes() {
-    let federated = |steps: &str| {
+    let federated = |repeat: u32, steps: &str| {
         of(&format!(
             "
-repeat: 100
+repeat: {repeat}
 topology: {{star: {{peers: 5}}}}
 protocol:
   federated:
@@ -136,7 +136,7 @@ protocol:
 "
         ))
     };
-    let auto = federated("");
+    let auto = federated(1, "");
     let chosen = auto.scenario.protocol.rounds([]);
     assert_eq!(chosen, 4, "as many averages as communications");
     let k = figure(&auto, "best_local_steps");
@@ -145,7 +145,7 @@ protocol:
     assert!(figure(&auto, "federated_bound_corrected") >= figure(&auto, "federated_bound"));
     assert!(figure(&auto, "excess_risk") <= figure(&auto, "federated_bound"));
     // One step before each average: gradients at common models, so that the prediction is exact.
-    assert_mean(&federated("steps: 1,"), "excess_risk", Metric::ExcessRisk);
+    assert_mean(&federated(100, "steps: 1,"), "excess_risk", Metric::ExcessRisk);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! What parties that gossip learn of each other.
+
+use super::Server;
+use crate::experiment::assembly::Assembly;
+use crate::privacy::Mechanism;
+use crate::protocol::ProtocolConfig;
+use crate::protocol::weighted_erm::{ErmVariant, carried};
+use crate::scenario::Scenario;
+use crate::theory::pairwise::{Pairwise, pairwise_mu};
+
+/// What every peer learns of every other's records by gossip, where that has a formula: each party adds
+/// Gaussian noise of its own, once, to what it starts the only average of the run from, and no record is
+/// at several parties.
+pub(in crate::experiment) fn pairwise(
+    scenario: &Scenario,
+    assembly: &Assembly,
+) -> Option<Pairwise> {
+    let sum = scenario.protocol.sum()?;
+    let exchanges = sum.exchanges()?;
+    let topology = &assembly.topology;
+    if topology.peers() > MOST_PAIRS || assembly.data.multiplicity > 1 {
+        return None;
+    }
+    let starts = Server::new(scenario, assembly, sum).gossip_starts(&scenario.protocol)?;
+    let (deviations, sensitivities): (Vec<f64>, Vec<f64>) = starts.into_iter().unzip();
+    pairwise_mu(topology, exchanges, &deviations, &sensitivities).ok()
+}
+
+/// Up to this many peers, what each learns of each other is computed with every run of gossip.
+const MOST_PAIRS: usize = 100;
+
+impl Server<'_> {
+    /// The deviation of the noise in what each party starts gossip from, and how far a record moves that.
+    fn gossip_starts(&self, protocol: &ProtocolConfig) -> Option<Vec<(f64, f64)>> {
+        let peers = self.samples.len();
+        let own = |j: usize| self.problem.moves.record / self.samples[j] as f64;
+        if self.samples.contains(&0) {
+            return None;
+        }
+        // One start: weight, deviation and move before weighting.
+        let start: Box<dyn Fn(usize) -> Option<(f64, f64, f64)> + '_> = match protocol {
+            ProtocolConfig::WeightedErm(erm) => {
+                erm.noise.as_ref().filter(|noise| !noise.shared && erm.weight_noise.is_none())?;
+                let way = match erm.variant {
+                    ErmVariant::LocalOutput => {
+                        carried(erm.step, erm.steps, self.problem.regulariser.ridge)
+                    }
+                    ErmVariant::Local | ErmVariant::Published if erm.steps == 1 => erm.step,
+                    _ => return None,
+                };
+                // Noise on a model is added as it is, noise on a gradient goes as far as the step.
+                let scale = if erm.variant.perturbs_output() { 1.0 } else { erm.step };
+                let weights = erm.effective_weights().of(&self.samples);
+                let deviation = self.erm_noise(erm, &weights);
+                Box::new(move |j| {
+                    Some((weights[j], scale * deviation(self.samples[j]).own, own(j) * way))
+                })
+            }
+            ProtocolConfig::GradientQueries(queries)
+                if queries.queries() == 1 && queries.trajectories() == 1 =>
+            {
+                let law = queries.noise.as_ref()?.mechanism;
+                let weights = self.query_weights(queries);
+                Box::new(move |j| match self.owner_noise(queries, law, 1, j)? {
+                    Mechanism::Gaussian { deviation } => Some((weights[j], deviation, own(j))),
+                    Mechanism::Laplace { .. } => None,
+                })
+            }
+            _ => return None,
+        };
+        let scaled = |j: usize| {
+            let (weight, deviation, moves) = start(j)?;
+            let scale = weight * peers as f64;
+            Some((scale * deviation, scale * moves))
+        };
+        (0..peers).map(scaled).collect()
+    }
+}
