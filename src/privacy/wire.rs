@@ -61,6 +61,23 @@ impl Wire for Round {
     }
 }
 
+/// Appends the length in four bytes, then eight bytes a number.
+fn encode_words(words: impl ExactSizeIterator<Item = [u8; 8]>, bytes: &mut Vec<u8>) {
+    (words.len() as u32).encode(bytes);
+    words.for_each(|word| bytes.extend_from_slice(&word));
+}
+
+/// Takes off what [`encode_words`] appended.
+fn decode_words<T>(bytes: &mut &[u8], number: fn([u8; 8]) -> T) -> Result<Arc<[T]>, WireError> {
+    let length = u32::decode(bytes)? as usize;
+    let words = take(bytes, 8 * length)?.chunks_exact(8).map(|chunk| {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        number(word)
+    });
+    Ok(words.collect())
+}
+
 /// A vector: its length in four bytes, then eight bytes a number. Shared, so that a message to
 /// many neighbours holds its numbers once.
 impl Wire for Arc<[f64]> {
@@ -68,21 +85,10 @@ impl Wire for Arc<[f64]> {
         4 + 8 * self.len()
     }
     fn encode(&self, bytes: &mut Vec<u8>) {
-        (self.len() as u32).encode(bytes);
-        for value in self.iter() {
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
+        encode_words(self.iter().map(|value| value.to_le_bytes()), bytes);
     }
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        let length = u32::decode(bytes)? as usize;
-        Ok(take(bytes, 8 * length)?
-            .chunks_exact(8)
-            .map(|chunk| {
-                let mut word = [0; 8];
-                word.copy_from_slice(chunk);
-                f64::from_le_bytes(word)
-            })
-            .collect())
+        decode_words(bytes, f64::from_le_bytes)
     }
 }
 
@@ -92,21 +98,10 @@ impl Wire for Arc<[u64]> {
         4 + 8 * self.len()
     }
     fn encode(&self, bytes: &mut Vec<u8>) {
-        (self.len() as u32).encode(bytes);
-        for value in self.iter() {
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
+        encode_words(self.iter().map(|value| value.to_le_bytes()), bytes);
     }
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        let length = u32::decode(bytes)? as usize;
-        Ok(take(bytes, 8 * length)?
-            .chunks_exact(8)
-            .map(|chunk| {
-                let mut word = [0; 8];
-                word.copy_from_slice(chunk);
-                u64::from_le_bytes(word)
-            })
-            .collect())
+        decode_words(bytes, u64::from_le_bytes)
     }
 }
 
