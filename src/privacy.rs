@@ -45,7 +45,7 @@ pub use calibrated::{Composition, ReleaseNoise, Share};
 pub use config::PrivacyConfig;
 pub use gaussian::{Calibration, CalibrationError, gaussian_delta, gaussian_epsilon, gaussian_mu};
 pub use ledger::{Account, Budget, Exposure, Line, Protection, Receivers};
-pub use masked_sum::{Grid, MaskGraph, Masks, pooled};
+pub use masked_sum::{Grid, MaskGraph, Masks, Separation, pooled};
 pub use normal::{cdf as normal_cdf, ln_cdf as normal_ln_cdf, quantile as normal_quantile};
 pub use objective_noise::{
     Deviation, Ground, Guarantee, Neighbours, ObjectiveNoise, Radius, Rate, Release,

@@ -7,7 +7,10 @@
 //! taken as ideal.
 //!
 //! Against a coalition the rule is: take it out of the mask graph; it learns the sum over each
-//! component that is left, and nothing else about those peers.
+//! component that is left, and nothing else about those peers. For coalitions of one, [`Separation`] says
+//! so of all peers at once.
+
+mod separation;
 
 use std::sync::Arc;
 
@@ -16,6 +19,8 @@ use rand::Rng;
 use super::released::{Charge, Part, PooledNoise, Released, Sensitivity, charged};
 use crate::random::{Draw, Family};
 use crate::units::{PeerId, Round};
+
+pub use separation::Separation;
 
 /// Numbers in fixed point, as residues modulo 2⁶⁴: sums are exact and do not depend on their order.
 ///

@@ -9,7 +9,7 @@
 use super::sent::{Sent, assumption};
 use super::{Holdings, Published};
 use crate::learn::{Clipping, Loss};
-use crate::privacy::{MaskGraph, Observer, Spent, gaussian_epsilon, gaussian_mu};
+use crate::privacy::{MaskGraph, Observer, Separation, Spent, gaussian_epsilon, gaussian_mu};
 use crate::protocol::federated::{FederatedConfig, FederatedVariant};
 use crate::protocol::gradient_queries::{GradientQueriesConfig, QueryMechanism};
 use crate::protocol::party::MasksConfig;
@@ -179,21 +179,14 @@ pub(in crate::experiment) fn left_with(
     topology: &Topology,
     samples: &[u32],
 ) -> Vec<u32> {
-    let holders = |part: &[PeerId]| {
-        part.iter().filter(|peer| samples[peer.index()] > 0).count().max(1) as u32
+    let holds: Vec<bool> = samples.iter().map(|&n| n > 0).collect();
+    let separation = Separation::of(graph, &holds);
+    let least = |peer: PeerId| {
+        let neighbours = topology.neighbours(peer).iter();
+        let left = neighbours.map(|&curious| separation.left(curious, peer)).min();
+        left.map_or(1, |left| left.max(1))
     };
-    let mut left = vec![u32::MAX; samples.len()];
-    for curious in topology.ids() {
-        for part in graph.components(&[curious]) {
-            let count = holders(&part);
-            for peer in part {
-                if topology.neighbours(curious).binary_search(&peer).is_ok() {
-                    left[peer.index()] = left[peer.index()].min(count);
-                }
-            }
-        }
-    }
-    left.into_iter().map(|count| if count == u32::MAX { 1 } else { count }).collect()
+    topology.ids().map(least).collect()
 }
 
 /// What the parties of a scenario tell; of other protocols, nothing.
