@@ -10,7 +10,7 @@ use super::sent::{Sent, assumption};
 use super::{Holdings, Published};
 use crate::learn::{Clipping, Loss};
 use crate::privacy::{MaskGraph, Observer, Spent, gaussian_epsilon, gaussian_mu};
-use crate::protocol::federated::{FederatedConfig, FederatedVariant};
+use crate::protocol::federated::{FederatedConfig, FederatedVariant, Schedule};
 use crate::protocol::gradient_queries::{GradientQueriesConfig, QueryMechanism};
 use crate::protocol::party::MasksConfig;
 use crate::protocol::weighted_erm::{ErmVariant, WeightedErmConfig};
@@ -242,7 +242,10 @@ fn weighted_erm(setting: &Setting<'_>, erm: &WeightedErmConfig) -> Sent {
     match erm.variant {
         ErmVariant::Published => {
             let sigma = setting.deviation(noise, mean, steps);
-            let published = published(setting, noise, (&weights, sigma), (steps, steps));
+            let etas = vec![erm.step; steps as usize];
+            let steep = 1.0 / erm.step;
+            let course = Course { etas: &etas, block: steps, flat: 0.0, steep };
+            let published = published(setting, noise, (&weights, sigma), &course);
             as_published(setting, noise, published, (steps, sigma))
         }
         ErmVariant::Local => {
@@ -288,7 +291,12 @@ fn federated(setting: &Setting<'_>, federated: &FederatedConfig) -> Sent {
     let sigma = setting.deviation(noise, setting.mean_move(&weights), steps);
     match federated.variant {
         FederatedVariant::Published => {
-            let published = published(setting, noise, (&weights, sigma), (steps, block));
+            let scenario = setting.scenario;
+            let flat = scenario.model.regularisation / setting.topology.peers() as f64;
+            let steep = scenario.model.loss.smoothness() * scenario.reach().powi(2) + flat;
+            let schedule = Schedule { strong: flat, smooth: steep, local_steps: block };
+            let course = Course { etas: &schedule.steps(steps), block, flat, steep };
+            let published = published(setting, noise, (&weights, sigma), &course);
             as_published(setting, noise, published, (steps, sigma))
         }
         // A block of k steps moves the sum by Σ η of them, and has √k times less noise per step than
@@ -316,24 +324,40 @@ fn as_published(
     Sent { published: Some(published), ..sent }
 }
 
+/// The steps of all parties, and between which curvatures their losses may be.
+///
+/// Weighted DP-ERM is stated for losses of any curvature that its step allows: from 0 to 1/η, whatever
+/// the scenario's loss is. Federated learning knows λ and L, by which it takes its steps.
+struct Course<'a> {
+    etas: &'a [f64],
+    /// Steps between two averages.
+    block: u32,
+    flat: f64,
+    steep: f64,
+}
+
 /// What the paper claims of this noise, and what is known of it.
 fn published(
     setting: &Setting<'_>,
     noise: &LearnerNoise,
     (weights, deviation): (&[f64], f64),
-    (steps, block): (u32, u32),
+    course: &Course<'_>,
 ) -> Published {
     let sizes: Vec<u64> = setting.holdings.samples.iter().map(|&n| n.into()).collect();
     let law = PublishedNoise {
         sizes: &sizes,
         weights,
         lipschitz: setting.record / 2.0,
-        steps,
-        block,
+        etas: course.etas,
+        block: course.block,
+        flat: course.flat,
+        steep: course.steep,
         deviation,
     };
     let epsilon = |mu: f64| setting.epsilon(mu * mu);
-    let local = (0..sizes.len()).map(|party| law.local_mu(party)).fold(0.0, f64::max);
+    // A record that several parties hold moves the models of all of them.
+    let local = setting.holdings.copies as f64
+        * (0..sizes.len()).map(|party| law.local_mu(party)).fold(0.0, f64::max);
     Published {
         claimed: noise.epsilon,
         equal_curvature: epsilon(law.equal_curvature_mu(noise.shared)),
