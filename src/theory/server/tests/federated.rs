@@ -231,19 +231,17 @@ fn direct_in_blocks(model: &QuadraticModel, steps: &[f64], block: usize, deviati
 }
 
 #[test]
-fn the_best_of_many_local_steps_is_near_that_of_brute_force() {
-    // With little noise the best K is some hundreds, where not all are tried.
-    for noise in [NoisePlace::EveryStep, NoisePlace::EveryBlock] {
+fn the_best_of_many_local_steps_is_that_of_brute_force() {
+    // With little noise some hundred local steps are best, of which the first look tries a tenth.
+    for (noise, scale) in [(NoisePlace::EveryStep, 0.005), (NoisePlace::EveryBlock, 0.0015)] {
         let at = |local_steps| {
             let schedule = Schedule { strong: 0.01, smooth: 0.35, local_steps };
-            predicted_gap(&model(), schedule, 2, noise, growing(0.003))
+            predicted_gap(&model(), schedule, 2, noise, growing(scale))
         };
-        let by_force = (1..=2_000).min_by(|&a, &b| at(a).total_cmp(&at(b))).unwrap();
-        let (k, least) =
-            best_local_steps_at(&model(), (0.01, 0.35), 2, noise, growing(0.003), 2_000);
-        assert!(by_force > 100 && by_force < 2_000, "{by_force}");
-        assert!(least <= at(by_force) * (1.0 + 1e-5), "{noise:?}: {k}, by force {by_force}");
-        assert_near(least, at(k), 1e-12);
+        let by_force = (1..=250).min_by(|&a, &b| at(a).total_cmp(&at(b))).unwrap();
+        assert!(by_force > 100 && by_force < 200, "{noise:?}: {by_force}");
+        let found = best_local_steps_at(&model(), (0.01, 0.35), 2, noise, growing(scale), 250);
+        assert_eq!(found, (by_force, at(by_force)));
     }
 }
 
@@ -271,7 +269,8 @@ fn local_steps_save_communications() {
     let least = predicted_gap(&model(), schedule(1), best, STEPS, growing(0.02));
     for noise in [STEPS, NoisePlace::EveryBlock] {
         let gap = |k, rounds| predicted_gap(&model(), schedule(k), rounds, noise, growing(0.02));
-        for k in [1, 5, 20] {
+        let kept = if noise == STEPS { &[1, 5, 20][..] } else { &[1, 5] };
+        for &k in kept {
             let found = saving(&model(), schedule(k), 0.25, noise, growing(0.02), 2_000).unwrap();
             assert_eq!(found.best_of_one, best);
             assert_near(found.target, 1.25 * least, 1e-12);
@@ -280,12 +279,16 @@ fn local_steps_save_communications() {
             assert!(reaches(k, found.several) && !reaches(k, found.several - 1));
             if noise == STEPS {
                 assert_eq!(found.several, found.one.div_ceil(k), "only the product counts");
+                assert!(found.ratio() > 0.7 * f64::from(k), "{found:?}");
+            } else if k > 1 {
+                assert!(found.several > found.one.div_ceil(k), "no step forgets its block's noise");
             }
-            assert!(found.ratio() > 0.7 * f64::from(k), "{found:?}");
             assert!(found.ratio_to_best() > found.ratio());
         }
         assert_eq!(saving(&model(), schedule(1_999), 1e-6, noise, growing(0.02), 2_000), None);
     }
+    let in_blocks = NoisePlace::EveryBlock;
+    assert_eq!(saving(&model(), schedule(20), 0.25, in_blocks, growing(0.02), 2_000), None);
 }
 
 #[test]
