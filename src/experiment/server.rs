@@ -2,6 +2,8 @@
 
 mod forecast;
 mod pairs;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +28,7 @@ use crate::scenario::Scenario;
 use crate::topology::{SpanningTree, Topology};
 use crate::units::{Delta, Epsilon, PeerId};
 
-pub(super) use forecast::{best_steps, most_local_steps, quadratic};
+pub(super) use forecast::{best_steps, most_local_steps, noise_place, quadratic};
 pub(super) use pairs::pairwise;
 
 /// How many standard deviations of normal noise a grid leaves room for, and how many scales of Laplace

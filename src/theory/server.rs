@@ -12,14 +12,22 @@
 //!
 //! ```
 //! use hushmesh::privacy::gaussian_epsilon;
-//! use hushmesh::theory::server::{PublishedNoise, published_deviation};
+//! use hushmesh::protocol::LearnerNoise;
+//! use hushmesh::theory::server::PublishedNoise;
 //! use hushmesh::units::{Delta, Epsilon};
 //!
 //! let (epsilon, delta) = (Epsilon(1.0), Delta(1e-5));
-//! let deviation = published_deviation(8.0, 1.0, 20, 8_000, epsilon, delta);
-//! let (sizes, weights) = (&[1_000; 8], &[0.125; 8]);
-//! let noise =
-//!     PublishedNoise { sizes, weights, lipschitz: 1.0, steps: 20, block: 20, deviation };
+//! let published = LearnerNoise { epsilon, constant: Some(8.0), shared: false };
+//! let noise = PublishedNoise {
+//!     sizes: &[1_000; 8],
+//!     weights: &[0.125; 8],
+//!     lipschitz: 1.0,
+//!     etas: &[0.5; 20],
+//!     block: 20,
+//!     flat: 0.0,
+//!     steep: 2.0,
+//!     deviation: published.deviation(2.0 / 8_000.0, 20, delta),
+//! };
 //! assert!(gaussian_epsilon(noise.claimed_mu(), delta).0 < 1.0, "as claimed, with room");
 //! assert!(gaussian_epsilon(noise.local_mu(0), delta).0 > 7.9, "what a party sends is not");
 //! ```
@@ -33,14 +41,12 @@ mod tests;
 
 pub use excess::ExcessLaw;
 pub use federated::{
-    FederatedBound, QuadraticModel, Saving, Schedule, best_constant_steps, best_local_steps,
-    best_local_steps_at, best_total_steps, block_deviation, predicted_gap, saving,
+    FederatedBound, NoisePlace, QuadraticModel, Saving, Schedule, best_constant_steps,
+    best_local_steps, best_local_steps_at, best_total_steps, block_deviation, predicted_gap,
+    saving,
 };
-pub use published::{
-    PublishedNoise, exact_constant, published_deviation, published_weight_deviation,
-};
+pub use published::PublishedNoise;
 pub use queries::{
-    Collaboration, Descent, Expected, Owner, QueryNoise, QuerySteps, best_queries,
-    collaboration_ratio, excess_law, expected_excess, gaussian_deviation, laplace_scale,
-    precision_weights, query_bound, query_variance, weighted_ratio,
+    Collaboration, Descent, Expected, Owner, QueryNoise, best_queries, collaboration_ratio,
+    excess_law, expected_excess, precision_weights, query_bound, query_variance, weighted_ratio,
 };

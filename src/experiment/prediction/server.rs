@@ -10,7 +10,7 @@ mod tests;
 
 use super::{Item, Reading, Stated, item};
 use crate::experiment::assembly::{Assembly, optimum_of};
-use crate::experiment::server::{Server, most_local_steps, quadratic};
+use crate::experiment::server::{Server, most_local_steps, noise_place, quadratic};
 use crate::learn::{Central, Clipping, Loss, Regulariser, dot, norm};
 use crate::privacy::Mechanism;
 use crate::protocol::ProtocolConfig;
@@ -22,7 +22,7 @@ use crate::protocol::party::SumConfig;
 use crate::protocol::weighted_erm::{WeightedErmConfig, carried};
 use crate::scenario::Scenario;
 use crate::theory::server::{
-    Descent, ExcessLaw, FederatedBound, Owner, QuadraticModel, QueryNoise, Schedule,
+    Descent, ExcessLaw, FederatedBound, NoisePlace, Owner, QuadraticModel, QueryNoise, Schedule,
     best_constant_steps, best_local_steps_at, best_queries, best_total_steps, excess_law,
     query_bound, query_variance, saving,
 };
@@ -239,7 +239,7 @@ impl<'a> Forecast<'a> {
             };
             self.excess(&law, &doubts, Some(&doubts), false);
             if federated.noise.is_some() {
-                self.best_local_steps(&model, schedule, federated.communications, &sigma);
+                self.best_local_steps(&model, schedule, federated, &sigma);
             }
         } else {
             self.without_model();
@@ -252,16 +252,21 @@ impl<'a> Forecast<'a> {
         &mut self,
         model: &QuadraticModel,
         schedule: Schedule,
-        rounds: u32,
+        federated: &FederatedConfig,
         sigma: &impl Fn(u32) -> f64,
     ) {
         let Schedule { strong, smooth, .. } = schedule;
-        let most_local = most_local_steps(schedule, rounds, self.dimension());
-        let (best, gap) = best_local_steps_at(model, strong, smooth, rounds, sigma, most_local);
+        let (rounds, noise) = (federated.communications, noise_place(federated.variant));
+        let most_local = most_local_steps(rounds, self.dimension());
+        let (best, gap) =
+            best_local_steps_at(model, (strong, smooth), rounds, noise, sigma, most_local);
         let tried = format!("1 to {most_local} tried at {rounds} communications and this budget");
         let what = "K with the least predicted excess";
         self.given("best_local_steps", what, best.into(), &tried);
-        let rests_on = "noise as if in every step";
+        let rests_on = match noise {
+            NoisePlace::EveryStep => "noise in every step",
+            NoisePlace::EveryBlock => "noise in every average",
+        };
         self.given("best_local_steps_excess", "the predicted excess with it", gap, rests_on);
         let most = self.most_steps();
         let total = best_total_steps(model, strong, smooth, sigma, most);
@@ -270,7 +275,7 @@ impl<'a> Forecast<'a> {
         self.given("best_total_steps", what, total.into(), &tried);
         let best_schedule = Schedule { local_steps: best, ..schedule };
         let what = format!("communications of K = 1 over those of K = {best}");
-        let stated = match saving(model, best_schedule, WITHIN, sigma, most) {
+        let stated = match saving(model, best_schedule, WITHIN, noise, sigma, most) {
             Some(found) => Stated::known(
                 found.ratio(),
                 format!(

@@ -5,9 +5,9 @@ use crate::experiment::assembly::Assembly;
 use crate::experiment::run::ExperimentError;
 use crate::learn::dot;
 use crate::privacy::PooledNoise;
-use crate::protocol::federated::{FederatedConfig, FederatedVariant, Schedule};
+use crate::protocol::federated::{FederatedConfig, FederatedVariant};
 use crate::scenario::Scenario;
-use crate::theory::server::{QuadraticModel, best_local_steps_at};
+use crate::theory::server::{NoisePlace, QuadraticModel, best_local_steps_at};
 use crate::topology::Eigen;
 
 /// The pooled objective near its optimum, from the start at 0.
@@ -40,20 +40,23 @@ const MOST_EIGENVALUES: usize = 512;
 /// The most local steps that are tried.
 const MOST_LOCAL_STEPS: u32 = 10_000;
 
-/// What trying local steps may cost, in steps times dimensions.
-const SEARCH: f64 = 2e7;
+/// What trying local steps may cost, in steps times dimensions, and how many passes of the longest that
+/// takes.
+const SEARCH: f64 = 2e8;
+const PASSES: f64 = 110.0;
 
-/// How many local steps before each of R communications are tried: up to γ one pass tries all, and
-/// beyond some hundred passes of their own do.
-pub(in crate::experiment) fn most_local_steps(
-    schedule: Schedule,
-    communications: u32,
-    dimension: usize,
-) -> u32 {
+/// How many local steps before each of R communications are tried.
+pub(in crate::experiment) fn most_local_steps(communications: u32, dimension: usize) -> u32 {
     let each = f64::from(communications.max(1)) * dimension.max(1) as f64;
-    let one_pass = (SEARCH / each).min(Schedule { local_steps: 1, ..schedule }.gamma());
-    let own_pass = SEARCH / (20.0 * each);
-    one_pass.max(own_pass).clamp(1.0, f64::from(MOST_LOCAL_STEPS)) as u32
+    (SEARCH / (PASSES * each)).clamp(1.0, f64::from(MOST_LOCAL_STEPS)) as u32
+}
+
+/// Where a variant has its noise.
+pub(in crate::experiment) fn noise_place(variant: FederatedVariant) -> NoisePlace {
+    match variant {
+        FederatedVariant::Published => NoisePlace::EveryStep,
+        FederatedVariant::Masked => NoisePlace::EveryBlock,
+    }
 }
 
 /// K with the least predicted gap after all communications, at the noise of the scenario.
@@ -73,12 +76,10 @@ pub(in crate::experiment) fn best_steps(
     })?;
     let server = Server::new(scenario, assembly, &federated.sum);
     let (strong, smooth) = server.convexity();
-    let schedule = Schedule { strong, smooth, local_steps: 1 };
-    let dimension = model.eigenvalues.len();
-    let most = most_local_steps(schedule, federated.communications, dimension);
+    let most = most_local_steps(federated.communications, model.eigenvalues.len());
     let sigma = server.mean_noise(federated);
-    let (best, _) =
-        best_local_steps_at(&model, strong, smooth, federated.communications, sigma, most);
+    let (rounds, noise) = (federated.communications, noise_place(federated.variant));
+    let (best, _) = best_local_steps_at(&model, (strong, smooth), rounds, noise, sigma, most);
     Ok(best)
 }
 

@@ -10,7 +10,7 @@ use super::sent::{Sent, assumption};
 use super::{Holdings, Published};
 use crate::learn::{Clipping, Loss};
 use crate::privacy::{MaskGraph, Observer, Separation, Spent, gaussian_epsilon, gaussian_mu};
-use crate::protocol::federated::{FederatedConfig, FederatedVariant};
+use crate::protocol::federated::{FederatedConfig, FederatedVariant, Schedule};
 use crate::protocol::gradient_queries::{GradientQueriesConfig, QueryMechanism};
 use crate::protocol::party::MasksConfig;
 use crate::protocol::weighted_erm::{ErmVariant, WeightedErmConfig};
@@ -22,7 +22,7 @@ use crate::units::{Epsilon, PeerId};
 
 /// μ² of one party's records: against all others, and against readers of the sum.
 #[derive(Clone, Copy)]
-struct Loss2 {
+struct PartyLoss {
     alone: f64,
     outside: f64,
 }
@@ -88,32 +88,32 @@ impl<'a> Setting<'a> {
     }
 
     /// Each party's losses where its own noise of deviation σ_j hides each of T moves of `moves(n_j)`.
-    fn own(&self, releases: u32, noise: impl Fn(usize) -> f64, moves: f64) -> Vec<Loss2> {
+    fn own(&self, releases: u32, noise: impl Fn(usize) -> f64, moves: f64) -> Vec<PartyLoss> {
         let of = |n: usize| {
             if n == 0 {
-                return Loss2 { alone: 0.0, outside: 0.0 };
+                return PartyLoss { alone: 0.0, outside: 0.0 };
             }
             let mu = self.record * moves / n as f64 / noise(n);
             let square = f64::from(releases) * mu * mu;
-            Loss2 { alone: square, outside: square }
+            PartyLoss { alone: square, outside: square }
         };
         self.samples().into_iter().map(of).collect()
     }
 
     /// Each party's losses where noise σ is in the sum of T moves, a part of it from each of m parties,
     /// of whom t may collude.
-    fn pooled(&self, weights: &[f64], releases: u32, deviation: f64, moves: f64) -> Vec<Loss2> {
+    fn pooled(&self, weights: &[f64], releases: u32, deviation: f64, moves: f64) -> Vec<PartyLoss> {
         let samples = self.samples();
         let m = samples.iter().filter(|&&n| n > 0).count() as f64;
         let t = self.scenario.protocol.sum().map_or(0, |sum| sum.colluders);
         let share = (m - f64::from(t)).max(1.0);
         let of = |(&n, &weight): (&usize, &f64)| {
             if n == 0 {
-                return Loss2 { alone: 0.0, outside: 0.0 };
+                return PartyLoss { alone: 0.0, outside: 0.0 };
             }
             let mu = weight * self.record * moves / n as f64 / deviation;
             let square = f64::from(releases) * mu * mu;
-            Loss2 { alone: square * share, outside: square * share / m }
+            PartyLoss { alone: square * share, outside: square * share / m }
         };
         samples.iter().zip(weights).map(of).collect()
     }
@@ -126,7 +126,7 @@ impl<'a> Setting<'a> {
     }
 
     /// What is sent, from each party's losses. `unmasked` says whether wires show single addends.
-    fn sent(&self, losses: &[Loss2], route: String, seen: Seen) -> Sent {
+    fn sent(&self, losses: &[PartyLoss], route: String, seen: Seen) -> Sent {
         let copies = self.holdings.copies as f64;
         let worst = |of: &dyn Fn(usize) -> f64| {
             (0..losses.len()).map(of).fold(0.0, f64::max) * copies * copies
@@ -235,7 +235,10 @@ fn weighted_erm(setting: &Setting<'_>, erm: &WeightedErmConfig) -> Sent {
     match erm.variant {
         ErmVariant::Published => {
             let sigma = setting.deviation(noise, mean, steps);
-            let published = published(setting, noise, (&weights, sigma), (steps, steps));
+            let etas = vec![erm.step; steps as usize];
+            let steep = 1.0 / erm.step;
+            let course = Course { etas: &etas, block: steps, flat: 0.0, steep };
+            let published = published(setting, noise, (&weights, sigma), &course);
             as_published(setting, noise, published, (steps, sigma))
         }
         ErmVariant::Local => {
@@ -261,10 +264,10 @@ fn weighted_erm(setting: &Setting<'_>, erm: &WeightedErmConfig) -> Sent {
             let sigma = setting.deviation(noise, mean, steps);
             let of = |(&n, &weight): (&usize, &f64)| {
                 if n == 0 {
-                    return Loss2 { alone: 0.0, outside: 0.0 };
+                    return PartyLoss { alone: 0.0, outside: 0.0 };
                 }
                 let mu = weight * own(n) / sigma;
-                Loss2 { alone: f64::INFINITY, outside: f64::from(steps) * mu * mu }
+                PartyLoss { alone: f64::INFINITY, outside: f64::from(steps) * mu * mu }
             };
             let losses: Vec<_> = setting.samples().iter().zip(&weights).map(of).collect();
             let route = format!("{} by a trusted curator", releases(steps));
@@ -283,7 +286,12 @@ fn federated(setting: &Setting<'_>, federated: &FederatedConfig) -> Sent {
     let sigma = setting.deviation(noise, setting.mean_move(&weights), steps);
     match federated.variant {
         FederatedVariant::Published => {
-            let published = published(setting, noise, (&weights, sigma), (steps, block));
+            let scenario = setting.scenario;
+            let flat = scenario.model.regularisation / setting.topology.peers() as f64;
+            let steep = scenario.model.loss.smoothness() * scenario.reach().powi(2) + flat;
+            let schedule = Schedule { strong: flat, smooth: steep, local_steps: block };
+            let course = Course { etas: &schedule.steps(steps), block, flat, steep };
+            let published = published(setting, noise, (&weights, sigma), &course);
             as_published(setting, noise, published, (steps, sigma))
         }
         // A block of k steps moves the sum by Σ η of them, and has √k times less noise per step than
@@ -311,24 +319,40 @@ fn as_published(
     Sent { published: Some(published), ..sent }
 }
 
+/// The steps of all parties, and between which curvatures their losses may be.
+///
+/// Weighted DP-ERM is stated for losses of any curvature that its step allows: from 0 to 1/η, whatever
+/// the scenario's loss is. Federated learning knows λ and L, by which it takes its steps.
+struct Course<'a> {
+    etas: &'a [f64],
+    /// Steps between two averages.
+    block: u32,
+    flat: f64,
+    steep: f64,
+}
+
 /// What the paper claims of this noise, and what is known of it.
 fn published(
     setting: &Setting<'_>,
     noise: &LearnerNoise,
     (weights, deviation): (&[f64], f64),
-    (steps, block): (u32, u32),
+    course: &Course<'_>,
 ) -> Published {
     let sizes: Vec<u64> = setting.holdings.samples.iter().map(|&n| n.into()).collect();
     let law = PublishedNoise {
         sizes: &sizes,
         weights,
         lipschitz: setting.record / 2.0,
-        steps,
-        block,
+        etas: course.etas,
+        block: course.block,
+        flat: course.flat,
+        steep: course.steep,
         deviation,
     };
     let epsilon = |mu: f64| setting.epsilon(mu * mu);
-    let local = (0..sizes.len()).map(|party| law.local_mu(party)).fold(0.0, f64::max);
+    // A record that several parties hold moves the models of all of them.
+    let local = setting.holdings.copies as f64
+        * (0..sizes.len()).map(|party| law.local_mu(party)).fold(0.0, f64::max);
     Published {
         claimed: noise.epsilon,
         equal_curvature: epsilon(law.equal_curvature_mu(noise.shared)),

@@ -16,6 +16,15 @@ pub fn block_deviation(steps: &[f64], deviation: f64) -> f64 {
     steps.iter().sum::<f64>() * deviation / (steps.len() as f64).sqrt()
 }
 
+/// Where noise comes in while parties take local steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoisePlace {
+    /// In the gradient of every step, of deviation σ.
+    EveryStep,
+    /// Once per block of local steps, in their average, of the deviation [`block_deviation`].
+    EveryBlock,
+}
+
 /// What the published bound (6) on E J(θ_T) − J* is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FederatedBound {
@@ -92,7 +101,7 @@ impl QuadraticModel {
     /// ½ Σ_i l_i (Π_t (1 − η_t l_i)² e_i² + σ² Σ_t η_t² Π_{s>t} (1 − η_s l_i)²).
     pub fn gap(&self, steps: &[f64], deviation: f64) -> f64 {
         let mut course = Course::new(self);
-        steps.iter().for_each(|&step| course.advance(step, step * step));
+        course.take(steps, NoisePlace::EveryStep);
         course.gap(deviation)
     }
 
@@ -100,10 +109,7 @@ impl QuadraticModel {
     /// with the deviation of [`block_deviation`].
     pub fn gap_in_blocks(&self, steps: &[f64], block: usize, deviation: f64) -> f64 {
         let mut course = Course::new(self);
-        for block in steps.chunks(block.max(1)) {
-            block.iter().for_each(|&step| course.advance(step, 0.0));
-            course.add_noise(block_deviation(block, 1.0).powi(2));
-        }
+        steps.chunks(block.max(1)).for_each(|block| course.take(block, NoisePlace::EveryBlock));
         course.gap(deviation)
     }
 }
@@ -112,17 +118,14 @@ impl QuadraticModel {
     /// The law of the gap whose mean is [`gap`](Self::gap).
     pub fn law(&self, steps: &[f64], deviation: f64) -> ExcessLaw {
         let mut course = Course::new(self);
-        steps.iter().for_each(|&step| course.advance(step, step * step));
+        course.take(steps, NoisePlace::EveryStep);
         course.law(deviation)
     }
 
     /// The law of the gap whose mean is [`gap_in_blocks`](Self::gap_in_blocks).
     pub fn law_in_blocks(&self, steps: &[f64], block: usize, deviation: f64) -> ExcessLaw {
         let mut course = Course::new(self);
-        for block in steps.chunks(block.max(1)) {
-            block.iter().for_each(|&step| course.advance(step, 0.0));
-            course.add_noise(block_deviation(block, 1.0).powi(2));
-        }
+        steps.chunks(block.max(1)).for_each(|block| course.take(block, NoisePlace::EveryBlock));
         course.law(deviation)
     }
 
@@ -171,6 +174,17 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// Takes the steps of a block.
+    fn take(&mut self, block: &[f64], noise: NoisePlace) {
+        match noise {
+            NoisePlace::EveryStep => block.iter().for_each(|&step| self.advance(step, step * step)),
+            NoisePlace::EveryBlock => {
+                block.iter().for_each(|&step| self.advance(step, 0.0));
+                self.add_noise(block_deviation(block, 1.0).powi(2));
+            }
+        }
+    }
+
     fn add_noise(&mut self, noise: f64) {
         self.variance.iter_mut().for_each(|variance| *variance += noise);
     }
@@ -193,18 +207,22 @@ impl<'a> Course<'a> {
         ExcessLaw::new(&end, &deviations)
     }
 
-    /// The gaps after 1, 2, … `most` steps of a schedule, each with the noise of its length.
+    /// The gaps after 1, 2, … communications of a schedule with `most` steps at most, each with the noise
+    /// of its length.
     fn gaps(
         model: &QuadraticModel,
         schedule: Schedule,
+        noise: NoisePlace,
         deviation_of: impl Fn(u32) -> f64,
         most: u32,
     ) -> impl Iterator<Item = (u32, f64)> {
+        let k = schedule.local_steps.max(1);
         let mut course = Course::new(model);
-        (1..=most).map(move |t| {
-            let step = schedule.step(t);
-            course.advance(step, step * step);
-            (t, course.gap(deviation_of(t)))
+        (1..=most / k).map(move |round| {
+            let end = round * k;
+            let block: Vec<f64> = (end - k + 1..=end).map(|t| schedule.step(t)).collect();
+            course.take(&block, noise);
+            (round, course.gap(deviation_of(end)))
         })
     }
 }
@@ -239,7 +257,8 @@ pub fn best_total_steps(
     most: u32,
 ) -> u32 {
     let schedule = Schedule { strong, smooth, local_steps: 1 };
-    let gaps = Course::gaps(model, schedule, deviation_of, most);
+    // With K = 1 a block is a step.
+    let gaps = Course::gaps(model, schedule, NoisePlace::EveryStep, deviation_of, most);
     gaps.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(t, _)| t)
 }
 
@@ -249,57 +268,48 @@ pub fn best_local_steps(total: u32, rounds: u32) -> u32 {
 }
 
 /// The mean gap after R = `rounds` communications with K = `local_steps` steps before each, where KR
-/// steps need noise of deviation `deviation_of(KR)`.
+/// steps need noise of deviation `deviation_of(KR)` each, or what that makes of a block.
 pub fn predicted_gap(
     model: &QuadraticModel,
     schedule: Schedule,
     rounds: u32,
+    noise: NoisePlace,
     deviation_of: impl Fn(u32) -> f64,
 ) -> f64 {
-    let total = schedule.local_steps.saturating_mul(rounds);
-    model.gap(&schedule.steps(total), deviation_of(total))
+    let k = schedule.local_steps;
+    let total = k.saturating_mul(rounds);
+    let (steps, deviation) = (schedule.steps(total), deviation_of(total));
+    match noise {
+        NoisePlace::EveryStep => model.gap(&steps, deviation),
+        NoisePlace::EveryBlock => model.gap_in_blocks(&steps, k as usize, deviation),
+    }
 }
 
 /// The K from 1 to `most` with the least [`predicted_gap`] at R = `rounds` communications, and that
-/// gap. Unlike [`best_local_steps`], it knows that γ grows with a large K.
+/// gap. Unlike [`best_local_steps`], it knows that γ grows with a large K, and where the noise is.
 ///
-/// While γ does not depend on K, all K take O(`most`·R·d) together. A larger K takes O(KRd): those are
-/// looked at by steps of a tenth, and then one by one around the best of them, where the gap is a smooth
-/// function of K.
+/// A K takes O(KRd). They are looked at by steps of a tenth, and then one by one (beyond some hundred,
+/// evenly spread) around the best of them, where the gap is a smooth function of K: some 110 times the
+/// cost of `most`, at the most.
 pub fn best_local_steps_at(
     model: &QuadraticModel,
-    strong: f64,
-    smooth: f64,
+    (strong, smooth): (f64, f64),
     rounds: u32,
+    noise: NoisePlace,
     deviation_of: impl Fn(u32) -> f64,
     most: u32,
 ) -> (u32, f64) {
     let (rounds, most) = (rounds.max(1), most.max(1));
-    let schedule = |local_steps| Schedule { strong, smooth, local_steps };
-    let least = |candidates: &mut dyn Iterator<Item = (u32, f64)>| {
-        candidates.min_by(|a, b| a.1.total_cmp(&b.1))
+    let at = |k: u32| {
+        let schedule = Schedule { strong, smooth, local_steps: k };
+        (k, predicted_gap(model, schedule, rounds, noise, &deviation_of))
     };
-    let first = schedule(1);
-    // All K up to this one have the γ of K = 1; a cast saturates.
-    let alike = (first.gamma().floor() as u32).clamp(1, most);
-    let mut at_ends = Course::gaps(model, first, &deviation_of, alike.saturating_mul(rounds))
-        .filter(|(t, _)| t % rounds == 0)
-        .map(|(t, gap)| (t / rounds, gap));
-    let short = least(&mut at_ends).expect("K = 1 is always tried");
-    let at = |k: u32| (k, predicted_gap(model, schedule(k), rounds, &deviation_of));
+    let less = |best: (u32, f64), next: (u32, f64)| if next.1 < best.1 { next } else { best };
     let further = |&k: &u32| Some((k + k.div_ceil(10)).min(most)).filter(|&next| next > k);
-    let mut coarse = std::iter::successors(further(&alike), further).map(at);
-    let Some((near, gap)) = least(&mut coarse) else { return short };
-    // A hundred of them at most, evenly spread.
-    let (low, high) = ((near - near / 9).max(alike + 1), (near + near.div_ceil(9)).min(most));
+    let coarse = std::iter::successors(further(&1), further).map(at).fold(at(1), less);
+    let (low, high) = (coarse.0 - coarse.0 / 9, (coarse.0 + coarse.0.div_ceil(9)).min(most));
     let stride = ((high - low) / 100 + 1) as usize;
-    let fine = least(&mut (low..=high).step_by(stride).map(at)).unwrap_or((near, gap));
-    [short, (near, gap), fine].into_iter().fold(
-        short,
-        |best, next| {
-            if next.1 < best.1 { next } else { best }
-        },
-    )
+    (low..=high).step_by(stride).map(at).fold(coarse, less)
 }
 
 /// How many communications K local steps save.
@@ -335,16 +345,18 @@ pub fn saving(
     model: &QuadraticModel,
     schedule: Schedule,
     within: f64,
+    noise: NoisePlace,
     deviation_of: impl Fn(u32) -> f64,
     most: u32,
 ) -> Option<Saving> {
-    let k = schedule.local_steps.max(1);
-    let one: Vec<(u32, f64)> =
-        Course::gaps(model, Schedule { local_steps: 1, ..schedule }, &deviation_of, most).collect();
+    let gaps = |local_steps: u32| {
+        let schedule = Schedule { local_steps, ..schedule };
+        Course::gaps(model, schedule, noise, &deviation_of, most)
+    };
+    let one: Vec<(u32, f64)> = gaps(1).collect();
     let &(best_of_one, least) = one.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let target = (1.0 + within) * least;
     let (one, _) = one.into_iter().find(|&(_, gap)| gap <= target)?;
-    let (several, _) = Course::gaps(model, schedule, &deviation_of, most)
-        .find(|&(t, gap)| t % k == 0 && gap <= target)?;
-    Some(Saving { target, best_of_one, one, several: several / k })
+    let (several, _) = gaps(schedule.local_steps).find(|&(_, gap)| gap <= target)?;
+    Some(Saving { target, best_of_one, one, several })
 }

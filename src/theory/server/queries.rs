@@ -1,8 +1,7 @@
 //! Private gradient queries: what their noise costs, and when it is worth asking others.
 
 use super::{ExcessLaw, QuadraticModel};
-use crate::privacy::gaussian_mu;
-use crate::units::{Delta, Epsilon};
+use crate::units::Epsilon;
 
 /// The noise that an owner adds to each coordinate of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,25 +34,6 @@ pub struct Owner {
 /// v = Σ_l w_l² Var_l, the variance per coordinate of a round of answers.
 pub fn query_variance(owners: &[Owner]) -> f64 {
     owners.iter().map(|owner| owner.weight.powi(2) * owner.noise.variance()).sum()
-}
-
-/// b_l = 2ΞT/(n_l ε_l), the Laplace scale with which owner l answers T = `queries` queries; Ξ =
-/// `reach` bounds the L1 norm of one record's subgradient.
-pub fn laplace_scale(reach: f64, queries: u32, samples: u64, epsilon: Epsilon) -> f64 {
-    2.0 * reach * f64::from(queries) / (samples as f64 * epsilon.0)
-}
-
-/// σ_l = √T·2G/(n_l μ), the Gaussian deviation with which owner l answers T = `queries` queries, with
-/// the μ of (ε_l, δ); G = `lipschitz` bounds the L2 norm of one record's subgradient.
-pub fn gaussian_deviation(
-    lipschitz: f64,
-    queries: u32,
-    samples: u64,
-    epsilon: Epsilon,
-    delta: Delta,
-) -> f64 {
-    let sensitivity = 2.0 * lipschitz / samples as f64;
-    f64::from(queries).sqrt() * sensitivity / gaussian_mu(epsilon, delta)
 }
 
 /// Whether to learn with others.
@@ -131,30 +111,6 @@ pub fn query_bound(
     let forgotten = (1.0 - step * strong).powf(f64::from(updates));
     let noise = smooth * step / (2.0 * strong) * f64::from(dimension) * variance;
     Some(forgotten * start + noise)
-}
-
-/// The steps of Algorithm 1, for k = 1 to T − 1: T queries are paid for, the last is not used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QuerySteps {
-    /// As published, ρ/(T²k): their sum tends to 0 with T, so they never arrive.
-    Published(f64),
-    /// ρ/k.
-    Harmonic(f64),
-    /// The same at each update.
-    Constant(f64),
-}
-
-impl QuerySteps {
-    /// The steps with T = `queries`.
-    pub fn list(self, queries: u32) -> Vec<f64> {
-        let t = f64::from(queries);
-        let step = |k: u32| match self {
-            Self::Published(rho) => rho / (t * t * f64::from(k)),
-            Self::Harmonic(rho) => rho / f64::from(k),
-            Self::Constant(step) => step,
-        };
-        (1..queries).map(step).collect()
-    }
 }
 
 /// How a learner turns answers into a model.

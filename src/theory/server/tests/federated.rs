@@ -193,13 +193,59 @@ fn the_best_steps_are_those_of_brute_force() {
         assert!(total <= last, "more noise, fewer steps");
         last = total;
         // γ is 27 up to K = 27 and K beyond.
-        for (rounds, most) in [(1, 60), (4, 50), (10, 10)] {
-            let (k, least) = best_local_steps_at(&model(), 0.1, 0.35, rounds, growing(scale), most);
+        for (rounds, most) in [(1, 60), (4, 50), (10, 10), (2, 1)] {
+            let find = |noise| {
+                best_local_steps_at(&model(), (0.1, 0.35), rounds, noise, growing(scale), most)
+            };
+            let (k, least) = find(NoisePlace::EveryStep);
             assert_eq!(k, by_force(most, rounds), "{rounds} communications, noise {scale}");
             assert_near(least, gap(k, rounds, scale), 1e-12);
+            let in_blocks = |k: u32| {
+                let steps =
+                    Schedule { strong: 0.1, smooth: 0.35, local_steps: k }.steps(k * rounds);
+                direct_in_blocks(&model(), &steps, k as usize, growing(scale)(k * rounds))
+            };
+            let by_force = (1..=most).min_by(|&a, &b| in_blocks(a).total_cmp(&in_blocks(b)));
+            let (k, least) = find(NoisePlace::EveryBlock);
+            assert_eq!(k, by_force.unwrap(), "{rounds} averages, noise {scale}");
+            assert_near(least, in_blocks(k), 1e-12);
         }
     }
 }
+
+/// The gap with noise in every average, product by product.
+fn direct_in_blocks(model: &QuadraticModel, steps: &[f64], block: usize, deviation: f64) -> f64 {
+    let parts = model.eigenvalues.iter().zip(&model.errors).map(|(l, e)| {
+        let product = |from: usize| steps[from..].iter().map(|s| 1.0 - s * l).product::<f64>();
+        let noise: f64 = (0..steps.len())
+            .step_by(block)
+            .map(|start| {
+                let end = (start + block).min(steps.len());
+                let way: f64 = steps[start..end].iter().sum();
+                way * way / (end - start) as f64 * product(end).powi(2)
+            })
+            .sum();
+        0.5 * l * ((product(0) * e).powi(2) + deviation * deviation * noise)
+    });
+    parts.sum()
+}
+
+#[test]
+fn the_best_of_many_local_steps_is_that_of_brute_force() {
+    // With little noise some hundred local steps are best, of which the first look tries a tenth.
+    for (noise, scale) in [(NoisePlace::EveryStep, 0.005), (NoisePlace::EveryBlock, 0.0015)] {
+        let at = |local_steps| {
+            let schedule = Schedule { strong: 0.01, smooth: 0.35, local_steps };
+            predicted_gap(&model(), schedule, 2, noise, growing(scale))
+        };
+        let by_force = (1..=250).min_by(|&a, &b| at(a).total_cmp(&at(b))).unwrap();
+        assert!(by_force > 100 && by_force < 200, "{noise:?}: {by_force}");
+        let found = best_local_steps_at(&model(), (0.01, 0.35), 2, noise, growing(scale), 250);
+        assert_eq!(found, (by_force, at(by_force)));
+    }
+}
+
+const STEPS: NoisePlace = NoisePlace::EveryStep;
 
 #[test]
 fn the_best_local_steps_share_out_the_best_total() {
@@ -208,10 +254,11 @@ fn the_best_local_steps_share_out_the_best_total() {
         [6, 1, 7, 207]
     );
     let total = best_total_steps(&model(), 0.01, 0.35, growing(0.02), 2_000);
-    let (searched, least) = best_local_steps_at(&model(), 0.01, 0.35, 10, growing(0.02), 200);
+    let (searched, least) =
+        best_local_steps_at(&model(), (0.01, 0.35), 10, STEPS, growing(0.02), 200);
     let k = best_local_steps(total, 10);
     let schedule = Schedule { strong: 0.01, smooth: 0.35, local_steps: k };
-    let quick = predicted_gap(&model(), schedule, 10, growing(0.02));
+    let quick = predicted_gap(&model(), schedule, 10, STEPS, growing(0.02));
     assert!(k.abs_diff(searched) <= 1 && quick <= 1.01 * least, "{k} {searched}");
 }
 
@@ -219,20 +266,29 @@ fn the_best_local_steps_share_out_the_best_total() {
 fn local_steps_save_communications() {
     let schedule = |local_steps| Schedule { strong: 0.01, smooth: 0.35, local_steps };
     let best = best_total_steps(&model(), 0.01, 0.35, growing(0.02), 2_000);
-    let least = predicted_gap(&model(), schedule(1), best, growing(0.02));
-    for k in [1, 5, 20] {
-        let found = saving(&model(), schedule(k), 0.25, growing(0.02), 2_000).unwrap();
-        assert_eq!(found.best_of_one, best);
-        assert_near(found.target, 1.25 * least, 1e-12);
-        let reaches =
-            |k, rounds| predicted_gap(&model(), schedule(k), rounds, growing(0.02)) <= found.target;
-        assert!(reaches(1, found.one) && !reaches(1, found.one - 1));
-        assert!(reaches(k, found.several) && !reaches(k, found.several - 1));
-        assert_eq!(found.several, found.one.div_ceil(k), "only the product counts");
-        assert!(found.ratio() > 0.7 * f64::from(k), "{found:?}");
-        assert!(found.ratio_to_best() > found.ratio());
+    let least = predicted_gap(&model(), schedule(1), best, STEPS, growing(0.02));
+    for noise in [STEPS, NoisePlace::EveryBlock] {
+        let gap = |k, rounds| predicted_gap(&model(), schedule(k), rounds, noise, growing(0.02));
+        let kept = if noise == STEPS { &[1, 5, 20][..] } else { &[1, 5] };
+        for &k in kept {
+            let found = saving(&model(), schedule(k), 0.25, noise, growing(0.02), 2_000).unwrap();
+            assert_eq!(found.best_of_one, best);
+            assert_near(found.target, 1.25 * least, 1e-12);
+            let reaches = |k, rounds| gap(k, rounds) <= found.target;
+            assert!(reaches(1, found.one) && !reaches(1, found.one - 1));
+            assert!(reaches(k, found.several) && !reaches(k, found.several - 1));
+            if noise == STEPS {
+                assert_eq!(found.several, found.one.div_ceil(k), "only the product counts");
+                assert!(found.ratio() > 0.7 * f64::from(k), "{found:?}");
+            } else if k > 1 {
+                assert!(found.several > found.one.div_ceil(k), "no step forgets its block's noise");
+            }
+            assert!(found.ratio_to_best() > found.ratio());
+        }
+        assert_eq!(saving(&model(), schedule(1_999), 1e-6, noise, growing(0.02), 2_000), None);
     }
-    assert_eq!(saving(&model(), schedule(1_999), 1e-6, growing(0.02), 2_000), None);
+    let in_blocks = NoisePlace::EveryBlock;
+    assert_eq!(saving(&model(), schedule(20), 0.25, in_blocks, growing(0.02), 2_000), None);
 }
 
 #[test]

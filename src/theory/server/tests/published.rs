@@ -3,14 +3,32 @@
 use super::super::*;
 use super::{assert_near, golden, number, numbers};
 use crate::privacy::{gaussian_epsilon, gaussian_mu};
+use crate::protocol::LearnerNoise;
+use crate::protocol::federated::Schedule;
+use crate::protocol::weighted_erm::WeightNoise;
 use crate::units::{Delta, Epsilon};
+
+/// σ of T releases of gradients of length 1 at most, averaged over n records.
+fn deviation(constant: Option<f64>, steps: u32, n: u64, (epsilon, delta): (Epsilon, Delta)) -> f64 {
+    LearnerNoise { epsilon, constant, shared: false }.deviation(2.0 / n as f64, steps, delta)
+}
 
 fn with(sizes: &[u64], steps: u32, epsilon: f64) -> PublishedNoise<'_> {
     let n = sizes.iter().sum();
-    let deviation = published_deviation(8.0, 1.0, steps, n, Epsilon(epsilon), Delta(1e-5));
+    let deviation = deviation(Some(8.0), steps, n, (Epsilon(epsilon), Delta(1e-5)));
     let weights: Vec<f64> = sizes.iter().map(|&size| size as f64 / n as f64).collect();
     let weights = Box::leak(weights.into_boxed_slice());
-    PublishedNoise { sizes, weights, lipschitz: 1.0, steps, block: steps, deviation }
+    let etas = Box::leak(vec![0.4; steps as usize].into_boxed_slice());
+    PublishedNoise {
+        sizes,
+        weights,
+        lipschitz: 1.0,
+        etas,
+        block: steps,
+        flat: 0.0,
+        steep: 2.5,
+        deviation,
+    }
 }
 
 fn epsilon(mu: f64) -> f64 {
@@ -22,14 +40,13 @@ fn deviations_have_their_golden_values() {
     for row in golden()["calibration"].as_array().unwrap() {
         let (eps, delta) = (Epsilon(number(&row["eps"])), Delta(number(&row["delta"])));
         let near = |found: f64, key: &str| assert_near(found, number(&row[key]), 1e-12);
-        let published = |n| published_deviation(8.0, 1.0, 50, n, eps, delta);
+        let published = |n| deviation(Some(8.0), 50, n, (eps, delta));
         near(published(1_000), "sigma_eq4_c8_G1_T50_n1000");
         near(published(8 * 100), "sigma_jay_G1_T50_m8_n100");
-        near(published_weight_deviation(2.0, 1_000, eps, delta), "sigma_w_c2_n1000");
-        near(laplace_scale(2.0, 100, 1_000, eps), "laplace_b_Xi2_T100_n1000");
-        let exact = published_deviation(exact_constant(eps, delta), 1.0, 50, 1_000, eps, delta);
+        let weight_noise = WeightNoise { epsilon: eps, constant: 2.0, shared: false };
+        near(weight_noise.deviation(1_000.0, delta.0), "sigma_w_c2_n1000");
+        let exact = deviation(None, 50, 1_000, (eps, delta));
         assert_near(exact, number(&row["sigma_exact_G1_T50_n1000"]), 1e-10);
-        assert_near(gaussian_deviation(1.0, 50, 1_000, eps, delta), exact, 1e-12);
         assert_near(gaussian_mu(eps, delta), number(&row["gdp_mu"]), 1e-10);
         let doubled = gaussian_epsilon(2.0 * gaussian_mu(eps, delta), delta);
         assert_near(doubled.0, number(&row["gdp_eps_of_2mu"]), 1e-10);
@@ -39,7 +56,10 @@ fn deviations_have_their_golden_values() {
 #[test]
 fn the_published_constant_is_cautious_at_public_iterates() {
     for (eps, constant) in [(0.01, 2.06), (0.05, 2.90), (0.1, 3.29), (0.25, 3.83), (1.0, 4.84)] {
-        let found = exact_constant(Epsilon(eps), Delta(1e-5));
+        // The c with which the published noise would be exact.
+        let budget = (Epsilon(eps), Delta(1e-5));
+        let found =
+            (deviation(None, 20, 100, budget) / deviation(Some(1.0), 20, 100, budget)).powi(2);
         assert!((found - constant).abs() <= 0.005, "{eps}: {found}");
     }
 }
@@ -99,54 +119,66 @@ fn equal_parties_have_the_closed_forms() {
     }
 }
 
-/// The average after T steps of one-dimensional quadratics of these curvatures, where party `moved`
-/// has its mean gradient changed by `push` and noise number `kick` is 1 and all others 0. Noise
-/// number tm + i is that of party i at step t, or with `shared` noise number t that of all.
-fn average(
+/// The averages of one-dimensional quadratics of these curvatures, after each block on its own, where
+/// party `moved` has its mean gradient changed by `push` and noise number `kick` is 1 and all others 0.
+/// Noise number tm + i is that of party i at step t, or with `shared` noise number t that of all.
+fn averages(
     noise: &PublishedNoise<'_>,
-    (curvatures, step, shared): (&[f64], f64, bool),
+    (curvatures, shared): (&[f64], bool),
     (moved, push): (usize, f64),
     kick: Option<usize>,
-) -> f64 {
-    let (m, n) = (noise.sizes.len(), noise.sizes.iter().sum::<u64>() as f64);
+) -> Vec<f64> {
+    let m = noise.sizes.len();
     let mut models = vec![0.0; m];
-    for t in 0..noise.steps as usize {
+    let mut averages = Vec::new();
+    for (t, step) in noise.etas.iter().enumerate() {
         for i in 0..m {
             let z = if kick == Some(if shared { t } else { t * m + i }) { 1.0 } else { 0.0 };
             let push = if i == moved { push } else { 0.0 };
             models[i] -= step * (curvatures[i] * models[i] + push + z);
         }
+        if (t + 1) % noise.block as usize == 0 || t + 1 == noise.etas.len() {
+            averages.push(models.iter().zip(noise.weights).map(|(model, p)| p * model).sum());
+            // Who knows this average knows where the next block starts.
+            models.fill(0.0);
+        }
     }
-    models.iter().zip(noise.sizes).map(|(model, &size)| size as f64 / n * model).sum()
+    averages
 }
 
-/// μ of the average, from what each draw does to it.
-fn constructed_mu(
-    noise: &PublishedNoise<'_>,
-    (curvatures, step, shared): (&[f64], f64, bool),
-    moved: usize,
-) -> f64 {
-    let rule = (curvatures, step, shared);
+/// μ of the averages, from what each draw does to them.
+fn constructed_mu(noise: &PublishedNoise<'_>, rule: (&[f64], bool), moved: usize) -> f64 {
     let push = 2.0 * noise.lipschitz / noise.sizes[moved] as f64;
-    let signal = average(noise, rule, (moved, push), None).abs();
-    let draws = noise.steps as usize * if shared { 1 } else { noise.sizes.len() };
-    let variance: f64 =
-        (0..draws).map(|kick| average(noise, rule, (moved, 0.0), Some(kick)).powi(2)).sum();
-    signal / (noise.deviation * variance.sqrt())
+    let signals = averages(noise, rule, (moved, push), None);
+    let draws = noise.etas.len() * if rule.1 { 1 } else { noise.sizes.len() };
+    let mut variances = vec![0.0; signals.len()];
+    for kick in 0..draws {
+        let left = averages(noise, rule, (moved, 0.0), Some(kick));
+        variances.iter_mut().zip(left).for_each(|(sum, left)| *sum += left * left);
+    }
+    let squares = signals.iter().zip(variances).map(|(signal, v)| signal * signal / v);
+    squares.sum::<f64>().sqrt() / noise.deviation
+}
+
+/// The worst of a party of the least curvature among others of the least or the largest.
+fn constructed_worst(noise: &PublishedNoise<'_>, shared: bool) -> f64 {
+    let mut worst = 0.0_f64;
+    for others in [noise.flat, noise.steep] {
+        for j in 0..noise.sizes.len() {
+            let mut curvatures = vec![others; noise.sizes.len()];
+            curvatures[j] = noise.flat;
+            worst = worst.max(constructed_mu(noise, (&curvatures, shared), j));
+        }
+    }
+    worst
 }
 
 #[test]
 fn a_flat_party_among_curved_ones_gives_away_what_is_known() {
-    let smooth = 2.5;
     for sizes in [&[500_u64, 300, 200][..], &[100; 6], &[10, 1_000], &[7]] {
         for shared in [false, true] {
             let noise = with(sizes, 12, 0.3);
-            let of = |j: usize| {
-                let mut curvatures = vec![smooth; sizes.len()];
-                curvatures[j] = 0.0;
-                constructed_mu(&noise, (&curvatures, 1.0 / smooth, shared), j)
-            };
-            let worst = (0..sizes.len()).map(of).fold(0.0, f64::max);
+            let worst = constructed_worst(&noise, shared);
             assert_near(noise.worst_known_mu(shared), worst, 1e-12);
             assert!(worst > 1.0001 * noise.claimed_mu() || sizes.len() == 1);
         }
@@ -154,12 +186,46 @@ fn a_flat_party_among_curved_ones_gives_away_what_is_known() {
 }
 
 #[test]
+fn falling_steps_in_blocks_give_away_what_is_known() {
+    for (strong, smooth) in [(0.05, 0.4), (0.3, 0.4), (0.001, 2.0)] {
+        for block in [1, 3, 5, 14] {
+            let etas = Schedule { strong, smooth, local_steps: block }.steps(14);
+            for sizes in [&[500_u64, 300, 200][..], &[100; 6], &[7]] {
+                let falling = PublishedNoise {
+                    etas: &etas,
+                    block,
+                    flat: strong,
+                    steep: smooth,
+                    ..with(sizes, 14, 0.3)
+                };
+                for shared in [false, true] {
+                    let worst = constructed_worst(&falling, shared);
+                    assert_near(falling.worst_known_mu(shared), worst, 1e-12);
+                    // Steps of 1/(4L) at most forget less than those of 1/L.
+                    let whole = PublishedNoise { block, ..with(sizes, 14, 0.3) };
+                    assert!(worst <= whole.worst_known_mu(shared) * (1.0 + 1e-12));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn uniform_weights_give_away_the_records_of_the_smallest_party() {
+    let noise = PublishedNoise { weights: &[0.25; 4], ..with(&[400, 300, 200, 40], 9, 0.3) };
+    for shared in [false, true] {
+        let worst = constructed_mu(&noise, (&[2.5, 2.5, 2.5, 0.0], shared), 3);
+        assert_near(noise.worst_known_mu(shared), worst, 1e-12);
+    }
+}
+
+#[test]
 fn flat_parties_give_away_what_equal_curvature_says() {
     for shared in [false, true] {
         let noise = with(&[500, 300, 200], 9, 0.3);
-        let flat = constructed_mu(&noise, (&[0.0; 3], 0.4, shared), 1);
+        let flat = constructed_mu(&noise, (&[0.0; 3], shared), 1);
         assert_near(noise.equal_curvature_mu(shared), flat, 1e-12);
-        let curved = constructed_mu(&noise, (&[0.7; 3], 0.4, shared), 1);
+        let curved = constructed_mu(&noise, (&[0.7; 3], shared), 1);
         assert!(curved < flat, "curvature forgets records as it forgets noise");
     }
 }

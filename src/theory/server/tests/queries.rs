@@ -8,6 +8,8 @@ use super::{
     assert_near, eigen, family, golden, mean_of, number, numbers, random_quadratic, times,
 };
 use crate::privacy::normal_cdf;
+use crate::protocol::LearnerNoise;
+use crate::protocol::gradient_queries::{Algorithm, QueryStep};
 use crate::random::Stream;
 use crate::units::{Delta, Epsilon};
 
@@ -81,10 +83,20 @@ fn diagonal((hessian, start): &(Vec<Vec<f64>>, Vec<f64>)) -> QuadraticModel {
     QuadraticModel { eigenvalues, errors: times(&vectors, start) }
 }
 
+fn descent(step: QueryStep, updates: u32) -> Descent {
+    let algorithm = Algorithm::Descent(step);
+    Descent::Last((1..=updates).map(|k| algorithm.step(k, updates)).collect())
+}
+
+/// 2ΞT/(nε).
+fn laplace_scale(reach: f64, queries: u32, n: u64, epsilon: f64) -> f64 {
+    2.0 * reach * f64::from(queries) / (n as f64 * epsilon)
+}
+
 fn descents() -> [Descent; 3] {
     [
-        Descent::Last(QuerySteps::Harmonic(1.5).list(9)),
-        Descent::Last(QuerySteps::Constant(0.7).list(12)),
+        descent(QueryStep::Inverse(1.5), 8),
+        descent(QueryStep::Constant(0.7), 11),
         Descent::Average { first_step: 0.8, queries: 10 },
     ]
 }
@@ -249,7 +261,7 @@ fn laplace_answers_by_size_have_the_published_variance() {
     let (reach, queries, owners) = (1.7, 40, [(500, 0.5), (300, 2.0), (200, 0.1)]);
     let answers = owners.map(|(n, epsilon)| Owner {
         weight: n as f64 / 1_000.0,
-        noise: QueryNoise::Laplace(laplace_scale(reach, queries, n, Epsilon(epsilon))),
+        noise: QueryNoise::Laplace(laplace_scale(reach, queries, n, epsilon)),
     });
     let inverse: f64 = owners.iter().map(|owner| owner.1.powi(-2)).sum();
     assert_near(
@@ -278,7 +290,7 @@ fn collaboration_pays_where_the_noise_falls() {
         let total = (10_000 + 2 * n) as f64;
         let answer = |(n, epsilon): (u64, Epsilon), weight: f64| Owner {
             weight,
-            noise: QueryNoise::Laplace(laplace_scale(1.0, 5, n, epsilon)),
+            noise: QueryNoise::Laplace(laplace_scale(1.0, 5, n, epsilon.0)),
         };
         let together: Vec<Owner> =
             owners.iter().map(|&owner| answer(owner, owner.0 as f64 / total)).collect();
@@ -331,13 +343,15 @@ fn the_bound_is_above_the_exact_mean_and_needs_the_dimension() {
 fn published_steps_never_arrive() {
     let model = regression();
     let start = model.gap(&[], 0.0);
-    let left = |steps: QuerySteps, queries: u32| {
-        expected_excess(&model, &Descent::Last(steps.list(queries)), 0.0).total() / start
+    let left = |step: QueryStep, updates: u32| {
+        expected_excess(&model, &descent(step, updates), 0.0).total() / start
     };
-    assert!(left(QuerySteps::Published(1.0), 10) < left(QuerySteps::Published(1.0), 100));
-    assert!(left(QuerySteps::Published(1.0), 100) > 0.99);
-    assert!(left(QuerySteps::Harmonic(1.0), 100) < 0.1);
-    assert_eq!(QuerySteps::Published(0.8).list(3), [0.8 / 9.0, 0.8 / 18.0]);
+    let published = QueryStep::Published(1.0);
+    assert!(left(published, 9) < left(published, 99));
+    assert!(left(published, 99) > 0.99);
+    assert!(left(QueryStep::Inverse(1.0), 99) < 0.1);
+    let steps = descent(QueryStep::Published(0.8), 2);
+    assert_eq!(steps, Descent::Last(vec![0.8 / 9.0, 0.8 / 18.0]));
 }
 
 #[test]
@@ -355,15 +369,14 @@ fn laplace_wants_few_queries_and_more_of_them_with_a_larger_budget() {
     let descent = |queries| Descent::Average { first_step: 0.8, queries };
     let laplace = |epsilon: f64| {
         let variance = move |queries| {
-            QueryNoise::Laplace(laplace_scale(2.0, queries, 1_000, Epsilon(epsilon))).variance()
+            QueryNoise::Laplace(laplace_scale(2.0, queries, 1_000, epsilon)).variance()
         };
         best_queries(&model, &grid, variance, descent).unwrap()
     };
     let gaussian = |epsilon: f64| {
         let variance = move |queries| {
-            let delta = Delta(1e-5);
-            let s = gaussian_deviation(2.0, queries, 1_000, Epsilon(epsilon), delta);
-            QueryNoise::Gaussian(s).variance()
+            let law = LearnerNoise { epsilon: Epsilon(epsilon), constant: None, shared: false };
+            QueryNoise::Gaussian(law.deviation(4.0 / 1_000.0, queries, Delta(1e-5))).variance()
         };
         best_queries(&model, &grid, variance, descent).unwrap()
     };
@@ -374,7 +387,7 @@ fn laplace_wants_few_queries_and_more_of_them_with_a_larger_budget() {
     }
     // By force, at one budget.
     let totals = grid.iter().map(|&queries| {
-        let b = laplace_scale(2.0, queries, 1_000, Epsilon(0.1));
+        let b = laplace_scale(2.0, queries, 1_000, 0.1);
         (queries, expected_excess(&model, &descent(queries), 2.0 * b * b))
     });
     let (best, least) = laplace(0.1);
