@@ -37,42 +37,44 @@ impl Server<'_> {
         if self.samples.contains(&0) {
             return None;
         }
-        // One start: weight, deviation and move before weighting.
-        let start: Box<dyn Fn(usize) -> Option<(f64, f64, f64)> + '_> = match protocol {
+        // How far a party's part counts in the mean over all peers.
+        let scaled = |weight: f64, deviation: f64, moves: f64| {
+            let scale = weight * peers as f64;
+            (scale * deviation, scale * moves)
+        };
+        match protocol {
             ProtocolConfig::WeightedErm(erm) => {
                 erm.noise.as_ref().filter(|noise| !noise.shared && erm.weight_noise.is_none())?;
-                let way = match erm.variant {
+                // Noise on a model is added as it is, noise on a gradient goes as far as the step.
+                let (scale, way) = match erm.variant {
                     ErmVariant::LocalOutput => {
-                        carried(erm.step, erm.steps, self.problem.regulariser.ridge)
+                        (1.0, carried(erm.step, erm.steps, self.problem.regulariser.ridge))
                     }
-                    ErmVariant::Local | ErmVariant::Published if erm.steps == 1 => erm.step,
+                    ErmVariant::Local | ErmVariant::Published if erm.steps == 1 => {
+                        (erm.step, erm.step)
+                    }
                     _ => return None,
                 };
-                // Noise on a model is added as it is, noise on a gradient goes as far as the step.
-                let scale = if erm.variant.perturbs_output() { 1.0 } else { erm.step };
                 let weights = erm.effective_weights().of(&self.samples);
-                let deviation = self.erm_noise(erm, &weights);
-                Box::new(move |j| {
-                    Some((weights[j], scale * deviation(self.samples[j]).own, own(j) * way))
-                })
+                let noise = self.erm_noise(erm, &weights);
+                let start =
+                    |j: usize| scaled(weights[j], scale * noise(self.samples[j]).own, own(j) * way);
+                Some((0..peers).map(start).collect())
             }
             ProtocolConfig::GradientQueries(queries)
                 if queries.queries() == 1 && queries.trajectories() == 1 =>
             {
                 let law = queries.noise.as_ref()?.mechanism;
                 let weights = self.query_weights(queries);
-                Box::new(move |j| match self.owner_noise(queries, law, 1, j)? {
-                    Mechanism::Gaussian { deviation } => Some((weights[j], deviation, own(j))),
+                let start = |j: usize| match self.owner_noise(queries, law, 1, j)? {
+                    Mechanism::Gaussian { deviation } => {
+                        Some(scaled(weights[j], deviation, own(j)))
+                    }
                     Mechanism::Laplace { .. } => None,
-                })
+                };
+                (0..peers).map(start).collect()
             }
-            _ => return None,
-        };
-        let scaled = |j: usize| {
-            let (weight, deviation, moves) = start(j)?;
-            let scale = weight * peers as f64;
-            Some((scale * deviation, scale * moves))
-        };
-        (0..peers).map(scaled).collect()
+            _ => None,
+        }
     }
 }
