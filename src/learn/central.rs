@@ -54,10 +54,9 @@ pub fn central_optimum(
 ///
 /// w ← argmin Σ_i F_i(w') + (ρ/2)|w' − w|²,   with smaller and smaller ρ.
 ///
-/// Where the optimum lies at infinity, it is a point whose value is near the infimum.
-///
 /// # Errors
-/// When the gradient cannot be brought below 1e-9 of that at 0.
+/// When the gradient cannot be brought below 1e-9 of that at 0, as where the optimum lies at infinity
+/// (unless that is so far away that the gradient is as small before).
 pub fn flat_optimum(parts: &[Objective<'_>], dimension: usize) -> Result<Central, CentralError> {
     let mut w = vec![0.0; dimension];
     let mut part = vec![0.0; dimension];
@@ -310,14 +309,13 @@ mod tests {
     }
 
     #[test]
-    fn a_separable_problem_ends_near_its_infimum() {
+    fn an_optimum_at_infinity_is_none() {
         let x = ndarray::array![[1.0], [2.0], [-1.0], [-3.0]];
         let y = [1.0, 1.0, -1.0, -1.0];
         let samples = Samples::new(x.view(), &y);
         let mean = Objective::mean(samples, Loss::Logistic);
         let parts = samples.halves().map(|samples| Objective { samples, ..mean });
-        let best = flat_optimum(&parts, 1).unwrap();
-        assert!(best.value < 1e-8 && best.w[0] > 15.0, "{best:?}");
+        assert!(flat_optimum(&parts, 1).is_err());
     }
 
     #[test]

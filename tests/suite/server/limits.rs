@@ -20,8 +20,8 @@ const PROTOCOLS: [&str; 11] = [
     "{federated: {variant: masked, communications: 2, noise: {epsilon: 1}}}",
     "{gradient-queries: {updates: 3, algorithm: {averaged: 0.5}, \
      noise: {mechanism: laplace, epsilon: 1}}}",
-    "{gradient-queries: {updates: 3, algorithm: {descent: {inverse: 1}}, learners: 2, \
-     trajectory: separate, noise: {mechanism: gaussian, epsilon: 1}}}",
+    "{gradient-queries: {updates: 3, algorithm: {descent: {inverse: 1}}, spare_query: true, \
+     noise: {mechanism: gaussian, epsilon: 1}}}",
 ];
 
 const EDGE: &str = "\

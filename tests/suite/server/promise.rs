@@ -300,6 +300,9 @@ fn answers_to_queries_are_booked_as_stated() {
                     ("gaussian", "0.7", format!("{more}, learner_noise: false")),
                 ] {
                     let several = more.contains("learners");
+                    if several && place.peers < 3 {
+                        continue;
+                    }
                     let protocol = format!(
                         "gradient-queries: {{updates: 3, algorithm: {{averaged: 0.5}}, \
                          noise: {{mechanism: {mechanism}, epsilon: {epsilon}}}, \

@@ -164,12 +164,8 @@ fn numbers_of_queries_out_of_range() {
         ),
         ("updates: 3", "updates: 3, box: 0", "box: expected a number above 0, found 0"),
         ("updates: 3", "updates: 3, residual: -2", "residual: expected a number above 0, found -2"),
-        ("updates: 3", "updates: 3, learners: 0", "learners: expected 1 to 1000 learners, found 0"),
-        (
-            "updates: 3",
-            "updates: 3, learners: 1001",
-            "learners: expected 1 to 1000 learners, found 1001",
-        ),
+        ("updates: 3", "updates: 3, learners: 0", "learners: expected 1 to 5 learners, found 0"),
+        ("updates: 3", "updates: 3, learners: 6", "learners: expected 1 to 5 learners, found 6"),
         (
             "epsilon: 1",
             "epsilon: 0",
