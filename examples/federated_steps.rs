@@ -3,11 +3,12 @@
 //!
 //! ```text
 //! cargo run --release --example federated_steps
-//! cargo run --release --example federated_steps -- seeds=10
+//! cargo run --release --example federated_steps -- published seeds=10
 //! ```
 //!
-//! Eight parties with 500 records each around a server, logistic loss, λ = .01, masked sums, exact
-//! noise. "Predicted" is what `steps: auto` resolves to before anything is run. Writes
+//! Eight parties with 500 records each around a server, logistic loss, λ = .01, exact noise: in masked
+//! sums or, asked for `published`, in every local step, the same at all parties. "Predicted" is what
+//! `steps: auto` resolves to before anything is run. With masked sums, writes
 //! docs/images/federated-steps.svg.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]
@@ -37,13 +38,19 @@ const MOST: u32 = 512;
 const SHOWN: [u32; 3] = [1, 2, 4];
 /// The ε and the K of the figure.
 const DRAWN: (f64, [u32; 4]) = (0.25, [1, 4, 16, 64]);
+/// Where the noise is: the beginning of the protocol's section, up to ε.
+const MASKED: &str = "variant: masked, noise: {epsilon: ";
+const PUBLISHED: &str = "variant: published, noise: {shared: true, epsilon: ";
 const IMAGE: &str = "docs/images/federated-steps.svg";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (words, seeds) = asked(20)?;
-    if let Some(other) = words.first() {
-        return Err(format!("{other:?}: expected seeds=N").into());
-    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let noise = match words.as_slice() {
+        [] => MASKED,
+        ["published"] => PUBLISHED,
+        other => return Err(format!("{other:?}: expected published or seeds=N").into()),
+    };
     let mut places = Vec::new();
     for epsilon in EPSILONS {
         for communications in COMMUNICATIONS {
@@ -53,23 +60,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let predicted = in_parallel(EPSILONS.len() * SHOWN.len(), |place| {
         let (epsilon, r) = (EPSILONS[place / SHOWN.len()], SHOWN[place % SHOWN.len()]);
-        Ok((epsilon, r, predicted(epsilon, r)?))
+        Ok((epsilon, r, predicted(noise, epsilon, r)?))
     })?;
     places.extend(&predicted);
     let all: Vec<Checked> = places
         .iter()
-        .map(|&(epsilon, r, k)| scenario(epsilon, r, &k.to_string(), seeds))
+        .map(|&(epsilon, r, k)| scenario(noise, epsilon, r, &k.to_string(), seeds))
         .collect::<Result<_, _>>()?;
     let outcomes = run_all(&all, Metric::ExcessRisk)?;
     let grid = Grid { places, outcomes };
     println!("{}", best(&grid, &predicted).to_markdown());
     println!("{}", savings(&grid).to_markdown());
-    std::fs::write(Path::new(IMAGE), drawing(&grid).to_svg().into_string())?;
-    println!("{IMAGE}");
+    if noise == MASKED {
+        std::fs::write(Path::new(IMAGE), drawing(&grid).to_svg().into_string())?;
+        println!("{IMAGE}");
+    }
     Ok(())
 }
 
-fn scenario(epsilon: f64, r: u32, k: &str, seeds: u32) -> Result<Checked, Box<dyn Error>> {
+fn scenario(
+    noise: &str,
+    epsilon: f64,
+    r: u32,
+    k: &str,
+    seeds: u32,
+) -> Result<Checked, Box<dyn Error>> {
     // λ = .01: the server counts among the nine peers.
     let text = format!(
         "
@@ -81,18 +96,19 @@ fn scenario(epsilon: f64, r: u32, k: &str, seeds: u32) -> Result<Checked, Box<dy
           source: {{linear-logistic: {{dimension: 10, norm: 4}}}}
           samples: {{total: 4000}}
           without: [0]
+          fixed: true
         model: {{loss: logistic, regularisation: 0.09}}
         privacy: {{delta: 1.0e-5}}
         protocol:
-          federated: {{variant: masked, steps: {k}, communications: {r}, noise: {{epsilon: {epsilon}}}}}
+          federated: {{steps: {k}, communications: {r}, {noise}{epsilon}}}}}
         measure: {{what: [optimum], every: 1000000}}"
     );
     Ok(Checked::from_text("federated", &text)?)
 }
 
 /// K of `steps: auto`, from the data of the first seed.
-fn predicted(epsilon: f64, r: u32) -> Result<u32, Box<dyn Error>> {
-    let resolved = experiment::resolve(&scenario(epsilon, r, "auto", 1)?)?;
+fn predicted(noise: &str, epsilon: f64, r: u32) -> Result<u32, Box<dyn Error>> {
+    let resolved = experiment::resolve(&scenario(noise, epsilon, r, "auto", 1)?)?;
     match resolved.scenario.protocol {
         ProtocolConfig::Federated(federated) => match federated.steps {
             Automatic::Value(steps) => Ok(steps as u32),
