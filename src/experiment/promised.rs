@@ -122,10 +122,6 @@ fn worse(mut one: Statement, mut other: Statement) -> Statement {
         std::mem::swap(&mut one, &mut other);
     }
     one.claims = worst(one.claims, other.claims);
-    if let (Some(here), Some(there)) = (one.published, other.published)
-        && there.worst_known > here.worst_known
-    {
-        one.published = Some(there);
-    }
+    one.published = one.published.zip(other.published).map(|(here, there)| here.worse(there));
     one
 }

@@ -307,6 +307,9 @@ pub fn execute(
 /// Graphs up to this size get their theory with every run; `hushmesh predict` takes any.
 pub const PREDICTED_PEERS: usize = 1000;
 
+/// So do parties around a server up to this many samples times squared dimension.
+const PREDICTED_WORK: f64 = 2e9;
+
 /// What theory says of a run, where that takes no more than a moment.
 fn affordable(
     scenario: &Scenario,
@@ -315,7 +318,10 @@ fn affordable(
     let known = scenario.measure.has(What::Optimum)
         || assembly.plan.is_some()
         || scenario.protocol.sum().is_some();
-    if assembly.topology.peers() > PREDICTED_PEERS || !known {
+    // Curvature takes a pass over all samples for every dimension.
+    let (rows, d) = (assembly.seen.total_rows() as f64, assembly.seen.dimension() as f64);
+    let heavy = scenario.protocol.sum().is_some() && rows * d * d > PREDICTED_WORK;
+    if assembly.topology.peers() > PREDICTED_PEERS || heavy || !known {
         return Ok(None);
     }
     predict(scenario, assembly)

@@ -56,6 +56,17 @@ pub struct Published {
 }
 
 impl Published {
+    /// Of two repeats, the greater of each figure.
+    pub(super) fn worse(self, other: Self) -> Self {
+        let greater = |a: Epsilon, b: Epsilon| Epsilon(a.0.max(b.0));
+        Self {
+            equal_curvature: greater(self.equal_curvature, other.equal_curvature),
+            worst_known: greater(self.worst_known, other.worst_known),
+            proved: greater(self.proved, other.proved),
+            ..self
+        }
+    }
+
     /// Whether the claim does not hold.
     pub fn differs(&self) -> bool {
         self.worst_known.0 > self.claimed.0 * (1.0 + 1e-9)

@@ -176,3 +176,19 @@ fn a_clip_beyond_all_gradients_is_none() {
         assert_eq!(model("{ring: {peers: 3}}", "", &clipped), plain, "{variant}");
     }
 }
+
+/// Steps that grow without bound end the run; cut to the bound of the sum they would look like a result.
+#[test]
+fn models_that_diverge_are_no_result() {
+    let bench = Workbench::new();
+    bench.write("edge.yaml", EDGE);
+    for steps in [60, 1500] {
+        let protocol = format!(
+            "protocol={{weighted-erm: {{variant: local, steps: {steps}, step: 40, \
+             noise: {{epsilon: 1}}}}}}"
+        );
+        let said = bench.hushmesh(&["run", "edge.yaml", "--set", &protocol]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.stderr.contains("its steps diverge, expected smaller ones"), "{said:?}");
+    }
+}

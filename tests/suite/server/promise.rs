@@ -5,7 +5,7 @@ use std::path::Path;
 use hushmesh::experiment::{RunResult, Statement, promise, resolve};
 use hushmesh::privacy::{Observer, Piece, Spent, gaussian_epsilon, gaussian_mu};
 use hushmesh::scenario::Checked;
-use hushmesh::units::{Delta, Epsilon};
+use hushmesh::units::{Delta, Epsilon, PeerId};
 
 use super::{close, of, run};
 use crate::workbench::REPOSITORY;
@@ -174,6 +174,9 @@ fn parties_with_noise_of_their_own_are_booked_as_stated() {
                         assert_eq!(published.is_some(), variant == "published");
                         if let Some(paper) = published {
                             assert_eq!(paper.claimed.0, EPSILON);
+                            // What is proved is what is stated of readers, copies counted.
+                            let stated = paper.proved.0;
+                            assert!(close(stated, reader(&result), 1e-6), "{paper:?}\n{text}");
                             let known = paper.worst_known.0 * (1.0 + 1e-9);
                             assert!(paper.equal_curvature.0 <= known, "{paper:?}\n{text}");
                             let proved = paper.proved.0 * (1.0 + 1e-9);
@@ -563,4 +566,56 @@ fn one_party_alone_gets_what_the_paper_claims() {
     }
     // c = 8 is on the safe side.
     assert!(!published(&set).published.expect("its claim").differs());
+}
+
+/// The graph of seeds is drawn once: what is stated of it holds in all repeats.
+#[test]
+fn a_random_mask_graph_is_the_same_in_all_repeats() {
+    for seed in 1..=4 {
+        agrees(&format!(
+            "name: masks\nseed: {seed}\nrepeat: 4\ntopology: {{complete: {{peers: 10}}}}\n\
+             data: {{source: {{linear-logistic: {{dimension: 2, norm: 2}}}}, samples: {{total: 40}}}}\n\
+             model: {{loss: logistic, regularisation: 0.5}}\nmeasure: {{what: [privacy]}}\n\
+             protocol: {{weighted-erm: {{variant: masked-gradient, steps: 2, step: 0.5, \
+             noise: {{epsilon: 1}}, \
+             sum: {{masks: {{graph: {{erdos-renyi: {{peers: 10, probability: 0.3}}}}}}}}}}}}\n"
+        ));
+    }
+}
+
+/// Who learns how much of whom is told where the formula holds, and nowhere else.
+#[test]
+fn pairs_are_told_of_one_average_with_noise_of_everybody_alone() {
+    let told = |partition: &str, protocol: &str| {
+        let result = run(&format!(
+            "name: pairs\nseed: 2\ntopology: {{ring: {{peers: 6}}}}\n\
+             data: {{source: {{linear-logistic: {{dimension: 2, norm: 2}}}}, samples: {{total: 60}}, \
+             partition: {partition}}}\n\
+             model: {{loss: logistic, regularisation: 0.6}}\nmeasure: {{what: [privacy]}}\n\
+             protocol: {{{protocol}, sum: {{over: {{gossip: {{exchanges: 3}}}}}}}}}}\n"
+        ));
+        result.pairwise
+    };
+    let output = "weighted-erm: {variant: local-output, steps: 4, step: 1, noise: {epsilon: 1}";
+    let pairs = told("even", output).expect("one average");
+    // A neighbour sees the noisy model itself.
+    let mu = gaussian_mu(Epsilon(1.0), Delta(DELTA));
+    assert!(close(pairs.mu(PeerId(0), PeerId(1)), mu, 1e-9));
+    assert!(pairs.reconstructs(PeerId(0), PeerId(1)));
+    assert_eq!(told("replicated", output), None, "another peer has the record");
+    let queries = |updates: u32, more: &str| {
+        format!(
+            "gradient-queries: {{updates: {updates}, algorithm: {{averaged: 1}}, \
+             noise: {{mechanism: gaussian, epsilon: 1}}{more}"
+        )
+    };
+    assert!(told("even", &queries(1, "")).is_some());
+    for (updates, more) in [
+        (2, ""),
+        (1, ", learner_noise: false"),
+        (1, ", learners: 3, trajectory: separate"),
+        (1, ", spare_query: true"),
+    ] {
+        assert_eq!(told("even", &queries(updates, more)), None, "{updates} {more}");
+    }
 }
