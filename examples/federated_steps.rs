@@ -1,5 +1,5 @@
 //! How many local steps K between two communications are best under a given privacy loss, and how much
-//! communication they save: the question that "Federated learning with K local steps" leaves open.
+//! communication they save: the question that the paper of these local steps leaves open.
 //!
 //! ```text
 //! cargo run --release --example federated_steps

@@ -1,6 +1,6 @@
 //! Federated learning with K local steps between two averages.
 //!
-//! Huang, "Federated learning with K local steps", after Jayaraman, Wang, Evans, Gu (2018). L is the
+//! After Huang, and Jayaraman, Wang, Evans, Gu (2018), whose averages come after every step. L is the
 //! smoothness of the regularised loss, λ its strong convexity; t = 1 … T counts local steps:
 //!
 //! ```text

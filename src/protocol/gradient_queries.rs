@@ -1,7 +1,7 @@
 //! DP gradient queries.
 //!
-//! Wu, Farokhi, Smith, "The value of collaboration in convex machine learning with differential
-//! privacy" (2019). A learner asks owners for gradients; owner l with n_l records answers
+//! Wu, Farokhi, Smith, Kaafar, "The value of collaboration in convex machine learning with
+//! differential privacy" (2019). A learner asks owners for gradients; owner l with n_l records answers
 //!
 //! ```text
 //! Q_l = (1/n_l) Σ ∇ℓ + noise:   Laplace(2ΞQ/(n_l ε_l)), |∇ℓ|₁ ≤ Ξ, Q queries;   or Gaussian

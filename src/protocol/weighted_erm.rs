@@ -1,7 +1,7 @@
 //! Weighted distributed DP-ERM.
 //!
 //! Kang, Liu, Niu, Wang, "Weighted distributed differential privacy ERM: convex and non-convex"
-//! (2020). Party j holds n_j of n records, L_j is its mean loss, R the regulariser. As published,
+//! (2021). Party j holds n_j of n records, L_j is its mean loss, R the regulariser. As published,
 //!
 //! ```text
 //! θ_j ← θ_j − η(∇L_j(θ_j) + ∇R(θ_j) + z_t),  z_t ~ N(0, σ²),  T times;     θ = Σ_j (n_j/n + z_w,j) θ_j
