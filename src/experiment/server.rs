@@ -36,6 +36,9 @@ pub(super) use pairs::pairwise;
 const NORMAL_ROOM: f64 = 12.0;
 const LAPLACE_ROOM: f64 = 50.0;
 
+/// How far rounding may carry a value beyond its bound.
+const ROUNDING: f64 = 1.0 + 1e-6;
+
 /// What is known of all parties of a repeat before they exist.
 pub(super) struct Server<'a> {
     scenario: &'a Scenario,
@@ -132,7 +135,8 @@ impl<'a> Server<'a> {
             None => Some(SpanningTree::of(topology, PeerId(self.sum.root))?),
             Some(_) => None,
         };
-        let bound = if bound > 0.0 && bound.is_finite() { bound } else { 1.0 };
+        // Rows are as long as they may be up to rounding, and so are gradients.
+        let bound = if bound > 0.0 && bound.is_finite() { ROUNDING * bound } else { 1.0 };
         Ok(Arc::new(Sum {
             tree,
             exchanges: exchanges.unwrap_or(1),
