@@ -55,8 +55,8 @@ pub fn central_optimum(
 /// w ← argmin Σ_i F_i(w') + (ρ/2)|w' − w|²,   with smaller and smaller ρ.
 ///
 /// # Errors
-/// When the gradient cannot be brought below 1e-9 of that at 0, as where the optimum lies at infinity
-/// (unless that is so far away that the gradient is as small before).
+/// When the gradient cannot be brought below 1e-7 of that at 0. Where the optimum lies at infinity, the
+/// point has a value near the infimum if it is found.
 pub fn flat_optimum(parts: &[Objective<'_>], dimension: usize) -> Result<Central, CentralError> {
     let mut w = vec![0.0; dimension];
     let mut part = vec![0.0; dimension];
@@ -69,19 +69,27 @@ pub fn flat_optimum(parts: &[Objective<'_>], dimension: usize) -> Result<Central
         norm(&g)
     };
     let start = gradient_at(&w);
-    let mut last = CentralError { gradient: start, iterations: 0 };
-    for (iterations, rho) in PROXIMAL.into_iter().enumerate() {
+    let mut gradient = start;
+    for rho in PROXIMAL {
         let linear: Vec<f64> = w.iter().map(|w| -rho * start * w).collect();
-        w = optimum_from(w, parts, rho * start, &linear)?.w;
-        let gradient = gradient_at(&w);
-        if gradient <= 1e-9 * start || start == 0.0 {
-            let value = parts.iter().map(|f| f.value(&w)).sum();
-            return Ok(Central { w, value, gradient });
+        // A step that cannot be solved any better ends the search: it may be near enough.
+        let Ok(next) = optimum_from(w.clone(), parts, rho * start, &linear) else { break };
+        w = next.w;
+        gradient = gradient_at(&w);
+        if gradient <= 1e-9 * start {
+            break;
         }
-        last = CentralError { gradient, iterations };
     }
-    Err(last)
+    if gradient > FLAT * start {
+        return Err(CentralError { gradient, iterations: PROXIMAL.len() });
+    }
+    let value = parts.iter().map(|f| f.value(&w)).sum();
+    Ok(Central { w, value, gradient })
 }
+
+/// The gradient that is near enough to 0, relative to that at the start. Where some rows can be told
+/// apart, the optimum lies at infinity, and the gradient falls no faster than the value to its infimum.
+const FLAT: f64 = 1e-7;
 
 /// ρ of the proximal steps, relative to the gradient at the start.
 const PROXIMAL: [f64; 12] =
@@ -309,13 +317,15 @@ mod tests {
     }
 
     #[test]
-    fn an_optimum_at_infinity_is_none() {
+    fn an_optimum_at_infinity_is_a_point_near_the_infimum() {
         let x = ndarray::array![[1.0], [2.0], [-1.0], [-3.0]];
         let y = [1.0, 1.0, -1.0, -1.0];
         let samples = Samples::new(x.view(), &y);
         let mean = Objective::mean(samples, Loss::Logistic);
         let parts = samples.halves().map(|samples| Objective { samples, ..mean });
-        assert!(flat_optimum(&parts, 1).is_err());
+        // The infimum is 0; the start has ln 2.
+        let best = flat_optimum(&parts, 1).unwrap();
+        assert!(best.value < 1e-6 && best.w[0] > 10.0, "{best:?}");
     }
 
     #[test]
