@@ -145,16 +145,6 @@ impl ProtocolConfig {
         self.adds_noise() && (self.pools() || curated)
     }
 
-    /// Whether all parties add the same noise, and so know it.
-    pub fn all_know_the_noise(&self) -> bool {
-        let noise = match self {
-            Self::WeightedErm(erm) => erm.noise,
-            Self::Federated(federated) => federated.noise,
-            _ => None,
-        };
-        noise.is_some_and(|noise| noise.shared)
-    }
-
     /// How the gradients of single samples are cut.
     pub fn clipping(&self) -> Clipping {
         let norm = |clip: Option<f64>| clip.map_or(Clipping::None, Clipping::Norm);

@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::assembly::Assembly;
+use super::statement::left_with;
 use crate::learn::axpy;
 use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
 use crate::network::{Journey, Parting};
 use crate::privacy::{Exposure, LabelSummary, Spent};
+use crate::scenario::Scenario;
 
 /// Why a repeat ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +95,34 @@ pub struct SumResult {
     pub wires_tell_nothing: bool,
     /// What one neighbour learns of any one record, of its label and of all of it.
     pub neighbour: [Spent; 2],
+}
+
+impl SumResult {
+    /// Of parties exposed like this, where the noise in their sums hides more from some than from others.
+    pub(super) fn of(
+        scenario: &Scenario,
+        assembly: &Assembly,
+        exposures: &[Exposure],
+    ) -> Option<Self> {
+        if !scenario.protocol.hides_more_from_readers() {
+            return None;
+        }
+        let topology = &assembly.topology;
+        let samples: Vec<u32> =
+            topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
+        // A neighbour is left with the noise of the parties that its masks do not tell apart.
+        let left = assembly
+            .masks
+            .as_ref()
+            .map_or_else(|| vec![1; samples.len()], |graph| left_with(graph, topology, &samples));
+        let mut neighbour = [Spent::default(), Spent::default()];
+        for (exposure, parties) in exposures.iter().zip(left) {
+            let part = 1.0 / f64::from(parties);
+            neighbour[0].raise(&exposure.label.repeated(part));
+            neighbour[1].raise(&exposure.record.repeated(part));
+        }
+        Some(Self { wires_tell_nothing: assembly.masks.is_some(), neighbour })
+    }
 }
 
 /// The tokens of a repeat.

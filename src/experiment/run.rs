@@ -13,7 +13,7 @@ use super::prediction::{Prediction, predict};
 use super::promised::promised;
 use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
 use super::server::{Server, best_steps, pairwise};
-use super::statement::{Claim, Statement, left_with};
+use super::statement::{Claim, Statement};
 use super::walk;
 use crate::data::DataError;
 use crate::learn::CentralError;
@@ -21,7 +21,7 @@ use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, f
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
 };
-use crate::privacy::{Budget, CalibrationError, Exposure, Responses, Spent};
+use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
 use crate::protocol::gradient_descent::{GradientParameters, GradientPeer};
 use crate::protocol::{Automatic, ProtocolConfig};
@@ -533,7 +533,7 @@ fn run_repeat(
             exposure = Exposure::worst(&exposures);
         }
     }
-    let sums = sum_result(scenario, assembly, &exposures);
+    let sums = SumResult::of(scenario, assembly, &exposures);
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
@@ -563,31 +563,6 @@ fn run_repeat(
         sums,
         rows,
     })
-}
-
-/// Who saw what of the sums, where their noise hides more from some than from others.
-fn sum_result(
-    scenario: &Scenario,
-    assembly: &Assembly,
-    exposures: &[Exposure],
-) -> Option<SumResult> {
-    if !scenario.protocol.hides_more_from_readers() {
-        return None;
-    }
-    let topology = &assembly.topology;
-    let samples: Vec<u32> = topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
-    // A neighbour is left with the noise of the parties that its masks do not tell apart.
-    let left = assembly
-        .masks
-        .as_ref()
-        .map_or_else(|| vec![1; samples.len()], |graph| left_with(graph, topology, &samples));
-    let mut neighbour = [Spent::default(), Spent::default()];
-    for (exposure, parties) in exposures.iter().zip(left) {
-        let part = 1.0 / f64::from(parties);
-        neighbour[0].raise(&exposure.label.repeated(part));
-        neighbour[1].raise(&exposure.record.repeated(part));
-    }
-    Some(SumResult { wires_tell_nothing: assembly.masks.is_some(), neighbour })
 }
 
 /// A bound for each peer. Most peers are like the one before them, and bounds cost a search.

@@ -5,9 +5,11 @@
 //! exact for the squared loss; everything else that is not is said item by item.
 
 mod collaboration;
+mod doubts;
 #[cfg(test)]
 mod tests;
 
+use self::doubts::{Doubts, brief};
 use super::{Item, Reading, Stated, item};
 use crate::experiment::assembly::{Assembly, optimum_of};
 use crate::experiment::server::{Server, most_local_steps, noise_place, quadratic};
@@ -87,45 +89,6 @@ pub(super) fn compare_with_band(items: &mut [Item]) {
             let inside = (low..=high).contains(&measured);
             item.rests_on += if inside { "; inside the band" } else { "; outside the band" };
         }
-    }
-}
-
-/// What is not as the formulas have it.
-#[derive(Clone, Debug, Default)]
-struct Doubts {
-    /// Where they are taken for an approximation.
-    rough: Vec<&'static str>,
-    /// Where they may be far off.
-    broken: Vec<String>,
-}
-
-impl Doubts {
-    fn reading(&self) -> Reading {
-        if self.rough.is_empty() && self.broken.is_empty() {
-            Reading::Equal
-        } else {
-            Reading::About
-        }
-    }
-
-    fn stated(&self, value: f64) -> Stated {
-        let mut rests_on = match self.rough.is_empty() {
-            true => "exact: a quadratic objective".to_string(),
-            false => format!("approximate: {}", self.rough.join(", ")),
-        };
-        if !self.broken.is_empty() {
-            rests_on = format!("{rests_on}; but {}", self.broken.join(", and "));
-        }
-        Stated { value: Some(value), measured: None, rests_on, holds: self.broken.is_empty() }
-    }
-}
-
-/// A number within a sentence.
-fn brief(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_string(),
-        0.01..1e4 => format!("{value:.4}"),
-        _ => format!("{value:.2e}"),
     }
 }
 

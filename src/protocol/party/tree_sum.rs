@@ -63,19 +63,20 @@ impl TreeSum {
         }
     }
 
-    /// A neighbour has answered that is no child.
+    /// A neighbour has answered the flood.
     pub(super) fn answered(&mut self) {
         self.silent -= 1;
+        if self.silent == 0 {
+            // Whoever answered first: models go down in the order of peers.
+            self.children.sort_unstable();
+        }
     }
 
     /// A child's sum has come.
     pub(super) fn hear(&mut self, from: PeerId, theirs: &Released<Arc<[u64]>>) {
         if self.silent > 0 {
-            self.silent -= 1;
             self.children.push(from);
-            if self.silent == 0 {
-                self.children.sort_unstable();
-            }
+            self.answered();
         } else {
             self.missing -= 1;
         }
