@@ -4,6 +4,7 @@
 //! nothing that it computes flows back into a peer, except the decision to stop.
 
 mod config;
+mod frames;
 mod metric;
 pub(crate) mod nan;
 mod probe;
@@ -12,6 +13,7 @@ mod recorder;
 mod statistics;
 
 pub use config::{MeasureConfig, StopConfig, What};
+pub use frames::{FILMED_PEERS, Frames, Numbers};
 pub use metric::{Metric, Shape, SumShape, TokenShape};
 pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;

@@ -380,6 +380,7 @@ mod tests {
             reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
             measured_rate: None,
             sums: None,
+            frames: None,
             tokens: None,
             divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::assembly::Assembly;
 use super::statement::left_with;
 use crate::learn::axpy;
-use crate::measure::{Divergence, LocalFigures, MeasuredRow, Reference};
+use crate::measure::{Divergence, Frames, LocalFigures, MeasuredRow, Reference};
 use crate::network::{Journey, Parting};
 use crate::privacy::{Exposure, LabelSummary, Spent};
 use crate::scenario::Scenario;
@@ -86,6 +86,10 @@ pub struct RepeatResult {
     /// What there is to say of sums, where their noise hides more from some than from others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sums: Option<SumResult>,
+    /// What each peer looked like in some rounds: of the first repeat, without tokens, and with at
+    /// most [`FILMED_PEERS`](crate::measure::FILMED_PEERS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
 }
 
 /// Who sees what of sums.

@@ -17,7 +17,9 @@ use super::statement::{Claim, Statement};
 use super::walk;
 use crate::data::DataError;
 use crate::learn::CentralError;
-use crate::measure::{Accounting, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate};
+use crate::measure::{
+    Accounting, FILMED_PEERS, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate,
+};
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
 };
@@ -466,6 +468,9 @@ fn run_repeat(
         scenario.measure.stop,
         engine != Engine::Threads,
     );
+    if repeat == 0 && assembly.plan.is_none() && assembly.topology.peers() <= FILMED_PEERS {
+        recorder = recorder.filming();
+    }
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
     let last_round = assembly.rounds(scenario);
     let Outcome { ending, totals, partings } =
@@ -498,7 +503,7 @@ fn run_repeat(
     if assembly.plan.is_some() && ended {
         recorder.conclude(&totals, &partings);
     }
-    let Recorder { rows, last, divergence, journeys, .. } = recorder;
+    let Recorder { rows, last, divergence, journeys, frames, .. } = recorder;
     if let Some(plan) = &assembly.plan
         && stop_reason == StopReason::Rounds
         && rows.last().is_none_or(|row| row.round != plan.updates)
@@ -561,6 +566,7 @@ fn run_repeat(
         divergence,
         tokens,
         sums,
+        frames,
         rows,
     })
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::StopConfig;
+use super::frames::Frames;
 use super::metric::Metric;
 use super::probe::{LocalFigures, Scorer};
 use crate::data::Partitioned;
@@ -129,6 +130,8 @@ pub struct Recorder<'a> {
     pub rows: Vec<MeasuredRow>,
     /// What each token had been through by each row; empty without tokens.
     pub journeys: Vec<Vec<Journey>>,
+    /// What each peer looked like in some rounds, where that is wanted.
+    pub frames: Option<Frames>,
     /// The states of the last row.
     pub last: Option<Row<LocalFigures>>,
     /// Set when a model was no longer finite; the run stops there.
@@ -154,10 +157,17 @@ impl<'a> Recorder<'a> {
             timed,
             rows: Vec::new(),
             journeys: Vec::new(),
+            frames: None,
             last: None,
             divergence: None,
             tolerance_met: false,
         }
+    }
+
+    /// The same recorder, which also keeps what each peer looked like.
+    #[must_use]
+    pub fn filming(self) -> Self {
+        Self { frames: Some(Frames::default()), ..self }
     }
 
     /// Takes a complete row; says whether it is the last.
@@ -166,6 +176,9 @@ impl<'a> Recorder<'a> {
         let spread = Spread::of(&row);
         let values = self.values(&row, &spread);
         self.rows.push(MeasuredRow { round: row.round, values });
+        if let Some(frames) = &mut self.frames {
+            frames.take(&row, &spread.center, self.compare.optimum.map(|(w, _)| w));
+        }
         if !row.journeys.is_empty() {
             self.journeys.push(row.journeys.clone());
         }
@@ -353,6 +366,8 @@ fn of_each_once<'a>(
 
 /// How far apart the states are.
 struct Spread {
+    /// The mean of the states.
+    center: Vec<f64>,
     gap: f64,
     gap_mean: f64,
     norm_low: f64,
@@ -378,6 +393,7 @@ impl Spread {
             gap_mean: mean(distances()),
             norm_low: -greatest(norms().map(|norm| -norm)),
             norm_high: greatest(norms()),
+            center,
         }
     }
 }
