@@ -1,12 +1,14 @@
 //! The command line: arguments, progress and printing.
 
 mod check;
+mod compare;
 mod data;
 mod exit;
 mod predict;
 mod privacy;
 mod progress;
 mod run;
+mod study;
 mod topology;
 
 use std::io::{self, Write};
@@ -45,8 +47,18 @@ enum Command {
 Examples:
   hushmesh run scenarios/quickstart.yaml
   hushmesh run scenarios/quickstart.yaml --set topology='{ring: {peers: 50}}' --out runs/ring
-  hushmesh run --resume runs/ring")]
+  hushmesh run --resume runs/ring
+  hushmesh run scenarios/quickstart.yaml --sweep protocol.admm.penalty=0.1,0.3,1")]
     Run(RunArguments),
+    /// Run several topologies, protocols or scenarios on the same data and seeds, and compare.
+    #[command(after_help = "\
+Examples:
+  hushmesh compare scenarios/quickstart.yaml --topology 'topologies/*-10.yaml'
+  hushmesh compare scenarios/quickstart.yaml --topology '{ring: {peers: 20}}' '{star: {peers: 20}}'
+  hushmesh compare scenarios/ridge.yaml --protocol '{admm: {rounds: 500}}' \\
+      '{gradient-tracking: {rounds: 2000}}' --target optimum_distance=1e-4
+  hushmesh compare a.yaml b.yaml --target test_accuracy=0.95 --format latex")]
+    Compare(CompareArguments),
     /// Check a scenario and say what a run of it will do, without running it.
     #[command(after_help = "\
 Examples:
@@ -86,14 +98,18 @@ struct RunArguments {
     /// Override a field of the scenario, such as protocol.admm.penalty=0.3; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
+    /// Run every combination of the values of some fields, such as protocol.admm.penalty=0.1,0.3,1
+    /// or model.regularisation='{log: {from: 0.1, to: 10, points: 5}}'; may be repeated.
+    #[arg(long = "sweep", value_name = "PATH=VALUES")]
+    sweeps: Vec<String>,
     /// Where the files go; default runs/NAME, with a number where that exists.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace what is in --out, once the run is complete.
     #[arg(long, requires = "out")]
     force: bool,
-    /// Finish an interrupted run: its finished repeats are kept.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "overrides", "out"])]
+    /// Finish an interrupted run or sweep: what is finished of it is kept, what failed is run again.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "overrides", "sweeps", "out"])]
     resume: Option<PathBuf>,
     /// The engine, in place of the scenario's.
     #[arg(long)]
@@ -101,12 +117,86 @@ struct RunArguments {
     /// Worker threads, in place of the scenario's; results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
+    /// Runs of a sweep at a time; default one for each core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
     /// Print nothing but errors.
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     /// Print summary.json instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+impl RunArguments {
+    /// How a sweep is run and told of.
+    fn effort(&self) -> study::Effort {
+        study::Effort {
+            jobs: self.jobs.map(usize::from),
+            workers: self.workers.map(usize::from),
+            quiet: self.quiet,
+            json: self.json,
+            format: TableFormat::Text,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+struct CompareArguments {
+    /// The scenario files; of several, the first gives seed and repeats to all.
+    #[arg(required_unless_present = "resume")]
+    scenarios: Vec<PathBuf>,
+    /// Graphs to compare: files, patterns of files, or generators such as '{ring: {peers: 10}}'; may be
+    /// repeated. Each gets its own penalty, or step, by `auto`.
+    #[arg(long = "topology", value_name = "FILE|GENERATOR", num_args = 1..)]
+    topologies: Vec<String>,
+    /// Protocols to compare, as they are written in a scenario; may be repeated.
+    #[arg(long = "protocol", value_name = "PROTOCOL", num_args = 1..)]
+    protocols: Vec<String>,
+    /// What runs are to reach, such as test_accuracy=0.95 or consensus_gap=1e-4: at least so much of an
+    /// accuracy, at most so much of anything else. Default optimum_distance=1e-6 where every protocol
+    /// converges to the optimum.
+    #[arg(long, value_name = "METRIC=VALUE")]
+    target: Option<String>,
+    /// Keep the scenario's penalty, or step, for every graph.
+    #[arg(long)]
+    keep_penalty: bool,
+    /// Override a field of every scenario; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    overrides: Vec<String>,
+    /// Where the files go; default runs/NAME-comparison, with a number where that exists.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace what is in --out, once the comparison is complete.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Finish an interrupted comparison.
+    #[arg(long, value_name = "DIR",
+        conflicts_with_all = ["scenarios", "topologies", "protocols", "target", "overrides", "out"])]
+    resume: Option<PathBuf>,
+    /// Runs at a time; default one for each core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Worker threads of each run; results do not depend on it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+    /// How the table is printed.
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    format: Option<TableFormat>,
+    /// Print nothing but errors.
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
+    /// Print comparison.json instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TableFormat {
+    Text,
+    Markdown,
+    Latex,
+    Csv,
 }
 
 #[derive(Debug, clap::Args)]
@@ -150,6 +240,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Privacy(arguments) => privacy::privacy(&arguments),
         Command::Predict(arguments) => predict::predict(&arguments),
@@ -165,6 +256,12 @@ pub fn main() -> ExitCode {
             error.code.into()
         }
     }
+}
+
+/// How wide tables may be: as the terminal is, and without one as they come.
+fn terminal_width() -> usize {
+    let terminal = console::Term::stdout();
+    terminal.size_checked().map_or(usize::MAX, |(_, columns)| columns.into())
 }
 
 /// Writes to standard output. A reader that has gone away is not an error.

@@ -11,10 +11,11 @@ mod repeat;
 mod run;
 mod server;
 mod statement;
+mod study;
 mod walk;
 
 pub use assembly::{Assembly, Solve};
-pub use directory::{ASKED, DirectoryError, RunDirectory, SCENARIO, npy};
+pub use directory::{ASKED, COMPLETE, DirectoryError, RunDirectory, SCENARIO, STUDY, npy};
 pub use fingerprint::fingerprint;
 pub use outline::Outline;
 pub use prediction::{Item, Prediction, Reading, predict};
@@ -24,4 +25,5 @@ pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
 };
 pub use statement::{Claim, Holdings, Published, Statement, notes, statement};
+pub use study::{PointOutcome, Purpose, Study, StudyPoint, side_by_side, study_fingerprint};
 pub use walk::WalkPlan;

@@ -6,12 +6,15 @@
 //! text that came from a user is escaped by construction: markup is only ever written through
 //! the element tree in this module, never pasted together.
 
+pub mod comparison;
 pub mod html;
 mod markup;
 pub mod number;
 pub mod privacy;
+pub mod record;
 pub mod run;
 pub mod svg;
+pub mod sweep;
 pub mod table;
 pub mod theory;
 

@@ -29,9 +29,11 @@ mod locate;
 mod node;
 mod overrides;
 mod problem;
+mod sweep;
 mod tree;
 
 pub use check::Checked;
-pub use config::{Scenario, schema};
+pub use config::{Scenario, relocated, schema};
 pub use document::{Document, Origin, Parsed, to_yaml};
 pub use problem::{Place, Problem, Problems};
+pub use sweep::{Point, Range, Sweep, SweepAxis, SweepConfig, Values, fit_for_file, own_name};

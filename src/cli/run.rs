@@ -7,25 +7,70 @@ use std::time::Instant;
 
 use super::exit::{Code, Failure};
 use super::progress::ProgressLine;
-use super::{RunArguments, print};
+use super::{RunArguments, print, study};
 use crate::experiment::{
-    ASKED, ExperimentError, Options, RunDirectory, RunResult, SCENARIO, execute, resolve,
+    ASKED, ExperimentError, Options, Progress, RunDirectory, RunResult, SCENARIO, execute, resolve,
 };
 use crate::network::{Engine, EngineKind, NetworkError, THREADS_PEER_LIMIT};
 use crate::report::run::{Timing, summary, terminal, write_files};
-use crate::scenario::{Checked, Scenario, to_yaml};
+use crate::scenario::{Checked, Scenario, Sweep, to_yaml};
 
 /// Where runs go that name no place.
-const DEFAULT_PARENT: &str = "runs";
+pub(super) const DEFAULT_PARENT: &str = "runs";
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
+    if let Some(named) = &arguments.resume {
+        let directory = RunDirectory::resume(named)?;
+        if directory.is_complete() {
+            return tidy(directory, arguments.quiet || arguments.json);
+        }
+        if directory.is_study() {
+            return study::resume(directory, &arguments.effort());
+        }
+        let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
+        return run_one(arguments, &on_engine(arguments.engine, checked)?, directory);
+    }
+    let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
+    let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
+    match sweep.points() {
+        [only] if sweep.is_single() => {
+            let checked = on_engine(arguments.engine, sweep.checked(only)?)?;
+            let directory = place(arguments, &checked.scenario().name)?;
+            run_one(arguments, &checked, directory)
+        }
+        _ => study::sweep(arguments, &sweep),
+    }
+}
+
+/// The directory that a run, or a sweep, of this name will fill.
+pub(super) fn place(arguments: &RunArguments, name: &str) -> Result<RunDirectory, Failure> {
+    Ok(match &arguments.out {
+        Some(out) => RunDirectory::create(out, arguments.force)?,
+        None => RunDirectory::create_default(Path::new(DEFAULT_PARENT), name)?,
+    })
+}
+
+/// A run that was stopped after its last file was written and before it had its name.
+fn tidy(directory: RunDirectory, quiet: bool) -> Result<Code, Failure> {
+    let place = directory.finish()?;
+    if !quiet {
+        print(&format!("complete; files in {}\n", place.display()))?;
+    }
+    Ok(Code::Done)
+}
+
+fn run_one(
+    arguments: &RunArguments,
+    checked: &Checked,
+    directory: RunDirectory,
+) -> Result<Code, Failure> {
     let began = Instant::now();
-    let (checked, directory) = prepare(arguments)?;
     let options = Options { workers: arguments.workers.map(usize::from) };
     let interrupt = on_interrupt();
     let line = ProgressLine::new(checked.scenario().repeat, arguments.quiet);
+    line.say("preparing");
 
-    let outcome = carry_out(&checked, options, &directory, &interrupt, &line);
+    let outcome = carry_out(checked, options, &directory, &interrupt, &mut |at| line.show(at));
     line.clear();
     let (result, yaml) = match outcome {
         Ok(outcome) => outcome,
@@ -39,60 +84,45 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
         Engine::Threads => "threads".to_string(),
     };
     let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine };
-    write_files(&result, &yaml, &timing, &directory)?;
+    write_files(&result, &yaml, Some(&timing), &directory)?;
     let place = if result.interrupted {
         directory.unfinished().to_path_buf()
     } else {
-        directory.finish(result.scenario.repeat)?
+        directory.complete(&result.fingerprint)?;
+        directory.finish()?
     };
     tell(arguments, &result, &place)
 }
 
-/// The checked scenario and the directory that the run will fill.
-fn prepare(arguments: &RunArguments) -> Result<(Checked, RunDirectory), Failure> {
-    if let Some(named) = &arguments.resume {
-        let directory = RunDirectory::resume(named)?;
-        let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
-        return Ok((on_engine(arguments, checked)?, directory));
-    }
-    let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-    let checked = on_engine(arguments, Checked::load(path, &arguments.overrides)?)?;
-    let directory = match &arguments.out {
-        Some(out) => RunDirectory::create(out, arguments.force)?,
-        None => RunDirectory::create_default(Path::new(DEFAULT_PARENT), &checked.scenario().name)?,
-    };
-    Ok((checked, directory))
-}
-
 /// The scenario on the engine of the command line, if it names one that can run it.
-fn on_engine(arguments: &RunArguments, checked: Checked) -> Result<Checked, Failure> {
+pub(super) fn on_engine(
+    engine: Option<impl Into<EngineKind>>,
+    checked: Checked,
+) -> Result<Checked, Failure> {
     let peers = checked.topology().peers();
-    match arguments.engine.map(Into::into) {
+    match engine.map(Into::into) {
         Some(EngineKind::Threads) if peers > THREADS_PEER_LIMIT => {
             let error = NetworkError::TooManyThreads { peers, limit: THREADS_PEER_LIMIT };
-            let text = format!("error: --engine threads: {error}");
-            Err(Failure { code: Code::Arguments, text })
+            Err(Failure::arguments(format!("--engine threads: {error}")))
         }
         Some(engine) => Ok(checked.on_engine(engine)),
         None => Ok(checked),
     }
 }
 
-/// Everything that takes time.
-fn carry_out(
+/// Everything that takes time: the results, and the resolved scenario as its file says it.
+pub(super) fn carry_out(
     checked: &Checked,
     options: Options,
     directory: &RunDirectory,
     interrupt: &AtomicBool,
-    line: &ProgressLine,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<(RunResult, String), ExperimentError> {
     directory.write(ASKED, in_place(checked.scenario(), checked, directory).as_bytes())?;
-    line.say("preparing");
     let resolved = resolve(checked)?;
     let yaml = in_place(&resolved.scenario, checked, directory);
     directory.write(SCENARIO, yaml.as_bytes())?;
-    let result =
-        execute(checked, resolved, options, Some(directory), interrupt, &mut |at| line.show(at))?;
+    let result = execute(checked, resolved, options, Some(directory), interrupt, progress)?;
     Ok((result, yaml))
 }
 
@@ -103,7 +133,7 @@ fn in_place(scenario: &Scenario, checked: &Checked, directory: &RunDirectory) ->
 }
 
 /// A flag that Ctrl-C raises. The second Ctrl-C ends the program on the spot.
-fn on_interrupt() -> Arc<AtomicBool> {
+pub(super) fn on_interrupt() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
     // Without a handler Ctrl-C ends the program, which loses no finished repeat.

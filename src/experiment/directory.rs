@@ -1,9 +1,11 @@
 //! Where a run's files live.
 //!
 //! While a run is under way everything is in `DIR.unfinished`: the resolved scenario and each
-//! finished repeat. When it is complete its files are written there too, and the directory gets
-//! its name `DIR` in one step: whatever bears that name is whole. What was there before stays
-//! untouched until then.
+//! finished repeat. When it is complete its files are written there too, then the marker
+//! `complete`; what was kept for resuming goes, and the directory gets its name `DIR` in one step:
+//! whatever bears that name is whole. What was there before stays untouched until then.
+//!
+//! A sweep or a comparison has such a directory as well, with those of its runs in `points/`.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -19,9 +21,17 @@ use super::repeat::RepeatResult;
 pub const SCENARIO: &str = "scenario.yaml";
 /// The scenario as it was asked for, while a run is under way: what resuming starts from.
 pub const ASKED: &str = "asked.yaml";
+/// The runs that belong together, in the directory of a sweep or a comparison.
+pub const STUDY: &str = "study.yaml";
+/// There when everything else is: it holds the fingerprint.
+pub const COMPLETE: &str = "complete";
 /// Held by the process that runs it.
 const LOCK: &str = "lock";
 
+/// What the names of kept repeats start with.
+const KEPT: &str = "repeat-";
+/// What the name of a file ends in while it is written.
+const DRAFT: &str = ".draft";
 /// What the name of a directory ends in while its run is under way.
 const UNFINISHED: &str = ".unfinished";
 /// What the name of a replaced directory ends in until it is gone.
@@ -177,13 +187,48 @@ impl RunDirectory {
             _ => named.to_path_buf(),
         };
         let mut directory = Self::of(&named);
-        let scenario = directory.unfinished.join(ASKED);
-        if scenario.is_file() {
+        let beginnings = [ASKED, STUDY, COMPLETE].map(|name| directory.unfinished.join(name));
+        if beginnings.iter().any(|file| file.is_file()) {
             directory.lock = Some(take_lock(&directory.unfinished)?);
             Ok(directory)
         } else {
-            Err(DirectoryError::NothingToResume(directory.named, scenario))
+            let [asked, ..] = beginnings;
+            Err(DirectoryError::NothingToResume(directory.named, asked))
         }
+    }
+
+    /// The directory of a run that belongs to a sweep or a comparison, which keeps others away: an
+    /// unfinished one is taken up, whatever state it was left in. None if the run is complete.
+    ///
+    /// # Errors
+    /// A file system that refuses.
+    pub fn take_up(named: &Path) -> Result<Option<Self>, DirectoryError> {
+        let fresh = Self::of(named);
+        if named.join(COMPLETE).is_file() {
+            return Ok(None);
+        }
+        match Self::resume(named) {
+            Ok(directory) if directory.is_complete() => directory.finish().map(|_| None),
+            Ok(directory) => Ok(Some(directory)),
+            Err(DirectoryError::NothingToResume(..)) => {
+                // It was left before anything was in it.
+                if fresh.unfinished.exists() {
+                    fs::remove_dir_all(&fresh.unfinished).map_err(at(&fresh.unfinished))?;
+                }
+                Self::create(named, false).map(Some)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether every file was written, and all that is left to do is to tidy up.
+    pub fn is_complete(&self) -> bool {
+        self.unfinished.join(COMPLETE).is_file()
+    }
+
+    /// Whether it is that of a sweep or a comparison.
+    pub fn is_study(&self) -> bool {
+        self.unfinished.join(STUDY).is_file()
     }
 
     fn of(named: &Path) -> Self {
@@ -210,16 +255,16 @@ impl RunDirectory {
     /// A file system that refuses.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), DirectoryError> {
         let path = self.unfinished.join(name);
-        let draft = self.unfinished.join(format!("{name}.draft"));
+        let draft = self.unfinished.join(format!("{name}{DRAFT}"));
         fs::write(&draft, content).map_err(at(&draft))?;
         fs::rename(&draft, &path).map_err(at(&path))
     }
 
-    /// Gives up a run that failed: its directory stays only if it holds a finished repeat.
+    /// Gives up a run that failed: its directory stays only if it holds a finished repeat, or a sweep.
     pub fn abandon(self) {
         let kept = fs::read_dir(&self.unfinished)
             .is_ok_and(|mut files| files.any(|file| file.is_ok_and(|f| is_kept_repeat(&f))));
-        if !kept {
+        if !kept && !self.is_study() {
             // Nothing of value is in it, and the run has failed already.
             let _ = fs::remove_dir_all(&self.unfinished);
             for folder in &self.made {
@@ -230,7 +275,7 @@ impl RunDirectory {
     }
 
     fn repeat_files(repeat: u32) -> (String, String) {
-        (format!("repeat-{repeat}.npy"), format!("repeat-{repeat}.json"))
+        (format!("{KEPT}{repeat}.npy"), format!("{KEPT}{repeat}.json"))
     }
 
     /// Keeps a finished repeat. The figures are written last: where they are, the states are too.
@@ -271,12 +316,29 @@ impl RunDirectory {
         Ok(Some(result))
     }
 
-    /// Takes the kept repeats away and gives the directory its name, replacing what bore it.
+    /// Says that every file is there; `fingerprint` is what the marker says.
+    ///
+    /// # Errors
+    /// A file system that refuses.
+    pub fn complete(&self, fingerprint: &str) -> Result<(), DirectoryError> {
+        self.write(COMPLETE, format!("{fingerprint}\n").as_bytes())
+    }
+
+    /// Takes away what was kept for resuming and gives the directory its name, replacing what bore
+    /// it. A run that is stopped in between is [taken up](Self::take_up) here.
     ///
     /// # Errors
     /// A file system that refuses; what bore the name then still does.
-    pub fn finish(self, repeats: u32) -> Result<PathBuf, DirectoryError> {
+    pub fn finish(self) -> Result<PathBuf, DirectoryError> {
         let Self { named, unfinished, .. } = &self;
+        for file in fs::read_dir(unfinished).map_err(at(unfinished))? {
+            let file = file.map_err(at(unfinished))?;
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(KEPT) || name.ends_with(DRAFT) || [ASKED, LOCK].contains(&&*name) {
+                fs::remove_file(file.path()).map_err(at(&file.path()))?;
+            }
+        }
         let replaced = beside(named, REPLACED);
         let replaces = named.exists();
         if replaces {
@@ -291,14 +353,6 @@ impl RunDirectory {
                 let _ = fs::rename(&replaced, named);
             }
             return Err(at(named)(error));
-        }
-        let kept = (0..repeats).map(Self::repeat_files);
-        let kept = kept.flat_map(|(states, figures)| [states, figures]);
-        for name in kept.chain([ASKED.to_string(), LOCK.to_string()]) {
-            let path = named.join(name);
-            if path.exists() {
-                fs::remove_file(&path).map_err(at(&path))?;
-            }
         }
         if replaces {
             fs::remove_dir_all(&replaced).map_err(at(&replaced))?;
@@ -318,17 +372,17 @@ fn take_lock(unfinished: &Path) -> Result<File, DirectoryError> {
     }
 }
 
-/// Whether a directory is a run's, or empty.
+/// Whether a directory is a run's, or has nothing in it but perhaps a lock.
 fn is_replaceable(directory: &Path) -> Result<bool, DirectoryError> {
     let mut files = fs::read_dir(directory).map_err(at(directory))?;
-    let is_run = [SCENARIO, ASKED].iter().any(|name| directory.join(name).is_file());
-    Ok(files.next().is_none() || is_run)
+    let is_run = [SCENARIO, ASKED, STUDY].iter().any(|name| directory.join(name).is_file());
+    Ok(is_run || files.all(|file| file.is_ok_and(|file| file.file_name() == LOCK)))
 }
 
 fn is_kept_repeat(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let name = name.to_string_lossy();
-    name.starts_with("repeat-") && name.ends_with(".json")
+    name.starts_with(KEPT) && name.ends_with(".json")
 }
 
 /// Numbers in NumPy's format.

@@ -25,14 +25,14 @@ pub struct Timing {
     pub engine: String,
 }
 
-/// Writes every file of a run into its directory.
+/// Writes every file of a run into its directory; timing.json only if `timing` says what is in it.
 ///
 /// # Errors
 /// A file system that refuses.
 pub fn write_files(
     result: &RunResult,
     scenario_yaml: &str,
-    timing: &Timing,
+    timing: Option<&Timing>,
     directory: &RunDirectory,
 ) -> Result<(), DirectoryError> {
     let summary = summary(result);
@@ -56,6 +56,9 @@ pub fn write_files(
     let shape = [complete, each, dimension];
     directory.write("model.npy", &npy(&models, &shape))?;
     directory.write("report.html", page(result, &summary, scenario_yaml).as_bytes())?;
-    let timing = json!({ "wall_seconds": timing.seconds, "engine": timing.engine });
-    directory.write("timing.json", &as_json(&timing))
+    if let Some(Timing { seconds, engine }) = timing {
+        let timing = json!({ "wall_seconds": seconds, "engine": engine });
+        directory.write("timing.json", &as_json(&timing))?;
+    }
+    Ok(())
 }

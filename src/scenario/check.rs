@@ -46,10 +46,18 @@ impl Checked {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn from_text(name: &str, text: &str) -> Result<Self, Problems> {
-        Self::of(&Document::from_text(name, text)?, Path::new(""))
+        Self::from_text_in(name, text, Path::new(""))
     }
 
-    fn of(document: &Document, base: &Path) -> Result<Self, Problems> {
+    /// The same, with relative paths that start from `base`.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn from_text_in(name: &str, text: &str, base: &Path) -> Result<Self, Problems> {
+        Self::of(&Document::from_text(name, text)?, base)
+    }
+
+    pub(super) fn of(document: &Document, base: &Path) -> Result<Self, Problems> {
         let parsed = document.parse::<Scenario>()?;
         Self::new(parsed.value, base.to_path_buf(), &parsed.origin)
     }

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
+use super::sweep::SweepConfig;
 use crate::data::DataConfig;
 use crate::learn::ModelConfig;
 use crate::measure::MeasureConfig;
@@ -45,6 +46,9 @@ pub struct Scenario {
     /// What is measured and when the run stops.
     #[serde(default)]
     pub measure: MeasureConfig,
+    /// Other values for some fields, a run for each combination. Default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepConfig>,
 }
 
 fn once() -> u32 {
@@ -63,9 +67,6 @@ impl Scenario {
     /// # Errors
     /// A folder that cannot be found.
     pub fn moved(&self, from: &Path, to: &Path) -> io::Result<Self> {
-        let here = |folder: &Path| {
-            if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
-        };
         let (from, to) = (here(from)?, here(to)?);
         let mut moved = self.clone();
         if let TopologyConfig::File(path) = &mut moved.topology {
@@ -81,6 +82,19 @@ impl Scenario {
         }
         Ok(moved)
     }
+}
+
+/// What a path that starts from one folder is from another, both of which must exist.
+///
+/// # Errors
+/// A folder that cannot be found.
+pub fn relocated(from: &Path, to: &Path, path: &Path) -> io::Result<PathBuf> {
+    Ok(relocate(&here(from)?, &here(to)?, path))
+}
+
+/// A folder's whole path; that of the current one for none.
+fn here(folder: &Path) -> io::Result<PathBuf> {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
 /// The path from `to` to what `path` means in `from`, both absolute.

@@ -9,7 +9,7 @@ use serde_yaml::with::singleton_map_recursive;
 
 use super::locate::{self, Target};
 use super::node;
-use super::overrides::{self, Override};
+use super::overrides::{self, Blocked, By, Override};
 use super::problem::{Problem, Problems};
 use super::tree::{self, Unreadable};
 
@@ -79,6 +79,24 @@ impl Document {
         Ok(())
     }
 
+    /// The same document with other values in some places, and without a sweep: a point of it.
+    /// Each value comes with its dotted path and with what put it there.
+    pub(super) fn point(&self, values: Vec<(&str, Value, By)>) -> Result<Self, Problems> {
+        let mut point = self.clone();
+        if let Value::Mapping(sections) = &mut point.tree {
+            sections.shift_remove("sweep");
+        }
+        for (dotted, value, by) in values {
+            match overrides::put(&mut point.tree, dotted, value) {
+                Ok(path) => point.origin.overrides.push(Override { path, by }),
+                Err(Blocked::Path(message) | Blocked::Way(message)) => {
+                    return Err(point.origin.laid_on(&by, Problem::new(dotted, message)).into());
+                }
+            }
+        }
+        Ok(point)
+    }
+
     /// Gives the document its types.
     ///
     /// # Errors
@@ -136,7 +154,7 @@ impl Origin {
             self.overrides.iter().rev().find(|change| concerns(change))
         };
         if let Some(change) = latest(&|change| path.starts_with(&change.path)) {
-            return problem.in_argument(&change.argument);
+            return self.laid_on(&change.by, problem);
         }
         for end in (0..=path.len()).rev() {
             let path = &path[..end];
@@ -145,10 +163,27 @@ impl Origin {
             }
             // Not in the file: a section that was made on the way to something set below it.
             if let Some(change) = latest(&|change| change.path.starts_with(path)) {
-                return problem.in_argument(&change.argument);
+                return self.laid_on(&change.by, problem);
             }
         }
         problem
+    }
+
+    /// A problem with what was put where it stands by an argument or a sweep.
+    fn laid_on(&self, by: &By, problem: Problem) -> Problem {
+        match by {
+            By::Argument(argument) => problem.in_argument(argument),
+            By::Sweep { place, value } => {
+                let note = format!("where the sweep takes it to be {value}");
+                self.place(problem.note(note), place, Target::Value)
+            }
+        }
+    }
+
+    /// A problem with what stands in the file, or was set, under these keys, which may have dots.
+    pub(super) fn problem_under(&self, keys: &[&str], message: String) -> Problem {
+        let steps: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+        self.place(Problem::new(keys.join("."), message), &steps, Target::Value)
     }
 }
 

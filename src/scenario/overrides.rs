@@ -1,4 +1,4 @@
-//! Changes from the command line: `--set path.to.key=value`.
+//! Changes of a scenario: from the command line, `--set path.to.key=value`, and by a sweep.
 
 use serde_yaml::{Mapping, Value};
 
@@ -13,27 +13,64 @@ const DEEPEST: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Override {
     pub(super) path: Vec<String>,
-    pub(super) argument: String,
+    pub(super) by: By,
+}
+
+/// What made a change.
+#[derive(Clone, Debug)]
+pub(super) enum By {
+    /// An argument, as it was typed.
+    Argument(String),
+    /// A value of a sweep that stands in the file.
+    Sweep {
+        /// The keys on the way to the value there.
+        place: Vec<String>,
+        /// The value, for people.
+        value: String,
+    },
 }
 
 /// Makes the change that `argument` asks for. After an error the tree is as it was.
 pub(super) fn apply(tree: &mut Value, argument: &str) -> Result<Override, Problems> {
-    let refuse = |path: &str, message: String| Problem::new(path, message).in_argument(argument);
+    let typed = format!("--set {argument}");
+    let refuse = |path: &str, message: String| Problem::new(path, message).in_argument(&typed);
+    let (dotted, text) = split(argument).map_err(|message| refuse("", message))?;
+    let value = tree::load(text).map_err(|unreadable| refuse(dotted, unreadable.message))?;
+    let path = put(tree, dotted, value).map_err(|blocked| match blocked {
+        Blocked::Path(message) => refuse("", message),
+        Blocked::Way(message) => refuse(dotted, message),
+    })?;
+    Ok(Override { path, by: By::Argument(typed) })
+}
 
-    let Some((dotted, text)) = argument.split_once('=') else {
-        return Err(refuse("", "expected `path.to.key=value`, found no `=`".to_owned()).into());
-    };
-    let dotted = dotted.trim();
+/// The path and the text of the value in `path.to.key=value`.
+pub(super) fn split(argument: &str) -> Result<(&str, &str), String> {
+    match argument.split_once('=') {
+        Some((dotted, text)) => Ok((dotted.trim(), text)),
+        None => Err("expected `path.to.key=value`, found no `=`".to_owned()),
+    }
+}
+
+/// Why a value cannot be put where it was to go.
+#[derive(Debug)]
+pub(super) enum Blocked {
+    /// It is no path.
+    Path(String),
+    /// It leads nowhere.
+    Way(String),
+}
+
+/// Puts a value under a dotted path, whose keys it returns. After an error the tree is as it was.
+pub(super) fn put(tree: &mut Value, dotted: &str, value: Value) -> Result<Vec<String>, Blocked> {
     let path: Vec<String> = dotted.split('.').map(str::to_owned).collect();
     if path.iter().any(String::is_empty) {
-        return Err(refuse("", "expected a path such as `protocol.admm.penalty`".to_owned()).into());
+        return Err(Blocked::Path("expected a path such as `protocol.admm.penalty`".to_owned()));
     }
     if path.len() > DEEPEST {
-        return Err(refuse("", format!("a path of more than {DEEPEST} keys")).into());
+        return Err(Blocked::Path(format!("a path of more than {DEEPEST} keys")));
     }
-    let value = tree::load(text).map_err(|unreadable| refuse(dotted, unreadable.message))?;
-    *slot(tree, &path).map_err(|blocked| refuse(dotted, blocked))? = value;
-    Ok(Override { path, argument: argument.to_owned() })
+    *slot(tree, &path).map_err(Blocked::Way)? = value;
+    Ok(path)
 }
 
 /// The place in the tree that the path names, made if missing, or why the path leads nowhere.

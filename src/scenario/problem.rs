@@ -16,7 +16,7 @@ pub enum Place {
         /// The column in characters, from 1.
         column: usize,
     },
-    /// In an argument of `--set`, kept as it was typed (`protocol.admm.penalty=3`).
+    /// In an argument, kept as it was typed (`--set protocol.admm.penalty=3`).
     Argument(String),
     /// Nowhere in particular.
     Unlocated,
@@ -56,7 +56,7 @@ impl Problem {
         self
     }
 
-    /// The same problem, laid at the door of an argument of `--set`.
+    /// The same problem, laid at the door of an argument.
     pub(super) fn in_argument(self, argument: &str) -> Self {
         Self { place: Place::Argument(argument.to_owned()), excerpt: None, ..self }
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Problem {
         f.write_str("error: ")?;
         match &self.place {
             Place::File { name, line, column } => write!(f, "{}:{line}:{column}: ", clean(name))?,
-            Place::Argument(argument) => write!(f, "--set {}: ", clean(argument))?,
+            Place::Argument(argument) => write!(f, "{}: ", clean(argument))?,
             Place::Unlocated => {}
         }
         if !self.path.is_empty() {
@@ -240,7 +240,8 @@ mod tests {
    = expected one of: penalty, rounds, tolerance
    = did you mean `penalty`?"
         );
-        let argued = Problem::new("a.b", "unknown key").note("expected `c`").in_argument("a.b=3");
+        let argued =
+            Problem::new("a.b", "unknown key").note("expected `c`").in_argument("--set a.b=3");
         assert_eq!(argued.to_string(), "error: --set a.b=3: a.b: unknown key\n  = expected `c`");
         let both = Problems(vec![argued, Problem::new("", "second")]);
         assert_eq!(
@@ -274,7 +275,8 @@ mod tests {
             shown("a: \u{1b}[31m \u{202e}x", 1, 4),
             "error: x.yaml:1:4: a.b: wrong\n  |\n1 | a: \u{fffd}[31m \u{fffd}x\n  |    ^^^^^^^^"
         );
-        let problem = Problem::new("\u{1b}", "\u{7}\n").note("\u{9b}").in_argument("\u{1b}=1");
+        let problem =
+            Problem::new("\u{1b}", "\u{7}\n").note("\u{9b}").in_argument("--set \u{1b}=1");
         assert_eq!(
             problem.to_string(),
             "error: --set \u{fffd}=1: \u{fffd}: \u{fffd}\u{fffd}\n  = \u{fffd}"

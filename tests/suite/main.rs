@@ -19,5 +19,6 @@ mod round_trip;
 mod schema;
 mod server;
 mod sums;
+mod sweeps;
 mod walk;
 mod workbench;

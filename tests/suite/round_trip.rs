@@ -31,10 +31,11 @@ use hushmesh::protocol::party::{GossipConfig, MasksConfig, SumConfig, Way};
 use hushmesh::protocol::walk_sgd::{StepSize, WalkSgdConfig};
 use hushmesh::protocol::weighted_erm::{ErmVariant, WeightNoise, WeightedErmConfig};
 use hushmesh::protocol::{Automatic, LearnerNoise, PerPeer, ProtocolConfig, Weights};
-use hushmesh::scenario::{Document, Scenario, to_yaml};
+use hushmesh::scenario::{Document, Range, Scenario, SweepConfig, Values, to_yaml};
 use hushmesh::topology::{TopologyConfig, Walk};
 use hushmesh::units::{Delta, Epsilon, Seed};
 use proptest::prelude::*;
+use serde_json::Value as Json;
 
 use crate::schema::valid;
 
@@ -592,10 +593,19 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let measure =
         (prop::sample::subsequence(what, 0..=8), prop::option::of(1_u32..), prop::option::of(stop))
             .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
-    let head = (text(), any::<u64>(), 1_u32..=100_000);
+    let head = (text(), any::<u64>(), 1_u32..=100_000, prop::option::of(sweep()).boxed());
     (head, topology().boxed(), data().boxed(), model, privacy(), protocol, network(), measure)
         .prop_map(
-            |((name, seed, repeat), topology, data, model, privacy, protocol, network, measure)| {
+            |(
+                (name, seed, repeat, sweep),
+                topology,
+                data,
+                model,
+                privacy,
+                protocol,
+                network,
+                measure,
+            )| {
                 Scenario {
                     name,
                     seed: Seed(seed),
@@ -607,9 +617,33 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     protocol,
                     network,
                     measure,
+                    sweep,
                 }
             },
         )
+}
+
+fn sweep() -> impl Strategy<Value = SweepConfig> {
+    let range = (number(1e-9, 1e9), number(1e-9, 1e9), 2_u32..1000)
+        .prop_map(|(from, to, points)| Range { from, to, points });
+    let value = prop_oneof![
+        any::<bool>().prop_map(Json::from),
+        any::<u64>().prop_map(Json::from),
+        number(-1e9, 1e9).prop_map(Json::from),
+        text().prop_map(Json::from),
+        (2_u32..100).prop_map(|peers| serde_json::json!({ "ring": { "peers": peers } })),
+    ];
+    let values = prop_oneof![
+        prop::collection::vec(value, 1..4).prop_map(Values::List),
+        range.clone().prop_map(Values::Linear),
+        range.prop_map(Values::Log),
+    ];
+    let fields =
+        || prop::collection::vec(("[a-z]{1,8}(\\.[a-z-]{1,8}){0,3}", values.clone()), 0..3);
+    (fields(), fields()).prop_map(|(grid, zip)| SweepConfig {
+        grid: grid.into_iter().collect(),
+        zip: zip.into_iter().collect(),
+    })
 }
 
 proptest! {

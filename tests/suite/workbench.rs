@@ -98,6 +98,31 @@ impl Workbench {
             .collect()
     }
 
+    /// Every file below a directory, by its path there, but for timing.json.
+    pub(crate) fn tree(&self, directory: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut files = self.tree_if_there(directory);
+        files.retain(|name, _| name != "timing.json");
+        files
+    }
+
+    /// The same of a directory that somebody is changing: what has gone by the time it is read is left
+    /// out.
+    pub(crate) fn tree_if_there(&self, directory: &str) -> BTreeMap<String, Vec<u8>> {
+        let root = self.path(directory);
+        let (mut files, mut folders) = (BTreeMap::new(), vec![root.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let (Ok(bytes), Ok(name)) = (fs::read(&path), path.strip_prefix(&root)) {
+                    files.insert(name.display().to_string(), bytes);
+                }
+            }
+        }
+        files
+    }
+
     /// What lies here beside the scenario.
     pub(crate) fn litter(&self) -> Vec<String> {
         let mut names = names(self.0.path());

@@ -342,14 +342,14 @@ fn later_checks_are_located() {
         Place::Unlocated => "nowhere".to_owned(),
     };
     assert_eq!(place("protocol.admm.penalty"), "6:14");
-    assert_eq!(place("protocol.admm.rounds"), "protocol.admm.rounds=0");
+    assert_eq!(place("protocol.admm.rounds"), "--set protocol.admm.rounds=0");
     assert_eq!(place("protocol.admm.tolerance"), "5:3", "a default: its section");
     assert_eq!(place("protocol.admm"), "5:3");
     assert_eq!(place("ratio"), "8:1");
     assert_eq!(place("ratio.2"), "8:17");
     assert_eq!(place("ratio.9"), "8:1");
     assert_eq!(place("topology.ring.peers"), "3:17");
-    assert_eq!(place("name"), "name=n");
+    assert_eq!(place("name"), "--set name=n");
     assert_eq!(place("nothing.like.it"), "2:1");
     assert_eq!(place(""), "2:1");
     assert_eq!(

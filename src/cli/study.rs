@@ -1,0 +1,267 @@
+//! Sweeps and comparisons: their runs side by side, and what they say together.
+
+mod line;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use serde_json::json;
+
+use self::line::StudyLine;
+use super::exit::{Code, Failure};
+use super::run::{carry_out, on_engine, on_interrupt, place};
+use super::{RunArguments, TableFormat, print, terminal_width};
+use crate::experiment::{
+    COMPLETE, Options, PointOutcome, Progress, Purpose, RunDirectory, STUDY, Study, StudyPoint,
+    side_by_side, study_fingerprint,
+};
+use crate::report::comparison::{Comparison, Target};
+use crate::report::record::Record;
+use crate::report::run::write_files;
+use crate::report::sweep::{SweepPoint, SweepReport};
+use crate::scenario::{Checked, Scenario, Sweep};
+
+/// Where the runs of a study are, in its directory.
+const POINTS: &str = "points";
+
+/// How a study is run and told of.
+pub(super) struct Effort {
+    /// Runs at a time.
+    pub(super) jobs: Option<usize>,
+    /// Worker threads of each.
+    pub(super) workers: Option<usize>,
+    pub(super) quiet: bool,
+    pub(super) json: bool,
+    /// How the table is printed.
+    pub(super) format: TableFormat,
+}
+
+/// Runs every point of a sweep.
+pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Failure> {
+    let mut checked = Vec::new();
+    for point in sweep.points() {
+        checked.push((point, on_engine(arguments.engine, sweep.checked(point)?)?));
+    }
+    let name = checked.first().map_or_else(String::new, |(_, first)| first.scenario().name.clone());
+    let directory = place(arguments, &name)?;
+    let points = checked.iter().map(|(point, checked)| StudyPoint {
+        label: point.name.clone(),
+        directory: point.name.clone(),
+        values: sweep.values(point),
+        scenario: in_study(checked, &directory),
+    });
+    let study = Study {
+        name,
+        purpose: Purpose::Sweep(sweep.axes().to_vec()),
+        target: None,
+        notes: Vec::new(),
+        points: points.collect(),
+    };
+    drop(checked);
+    carry_out_study(&study, directory, &arguments.effort())
+}
+
+/// A run's scenario with paths that start from the study's directory.
+pub(super) fn in_study(checked: &Checked, directory: &RunDirectory) -> Scenario {
+    let moved = checked.scenario().moved(checked.base(), directory.unfinished());
+    moved.unwrap_or_else(|_| checked.scenario().clone())
+}
+
+/// Goes on with a study that was stopped, or in which something failed.
+pub(super) fn resume(directory: RunDirectory, effort: &Effort) -> Result<Code, Failure> {
+    let study = Study::read(&directory.unfinished().join(STUDY))?;
+    carry_out_study(&study, directory, effort)
+}
+
+/// Runs what is not done yet, then gathers all of it.
+pub(super) fn carry_out_study(
+    study: &Study,
+    directory: RunDirectory,
+    effort: &Effort,
+) -> Result<Code, Failure> {
+    let began = Instant::now();
+    directory.write(STUDY, study.to_yaml().as_bytes())?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = effort.jobs.unwrap_or(cores).clamp(1, study.points.len().max(1));
+    // The runs share the cores, unless told otherwise.
+    let options = Options { workers: Some(effort.workers.unwrap_or((cores / jobs).max(1))) };
+    let interrupt = on_interrupt();
+    let line = StudyLine::new(study.points.len(), effort.quiet);
+    let outcomes = side_by_side(study.points.len(), jobs, &interrupt, |number| {
+        let point = &study.points[number];
+        let progress = |share| line.at(number, share);
+        let outcome = run_point(point, &directory, options, &interrupt, &progress);
+        let outcome = outcome.unwrap_or_else(failed);
+        line.ended(number, &outcome);
+        outcome
+    });
+    line.clear();
+    let told = gather(study, &directory, &outcomes)?;
+    let timing = json!({
+        "wall_seconds": began.elapsed().as_secs_f64(), "runs_at_a_time": jobs, "workers_of_each": options.workers,
+    });
+    directory.write("timing.json", format!("{timing:#}\n").as_bytes())?;
+    let stopped = outcomes.contains(&PointOutcome::Interrupted);
+    let failed: Vec<String> = study
+        .points
+        .iter()
+        .zip(&outcomes)
+        .filter_map(|(point, outcome)| match outcome {
+            PointOutcome::Failed(reason) => Some(format!("error: {}: {reason}", point.label)),
+            _ => None,
+        })
+        .collect();
+    let whole = !stopped && failed.is_empty();
+    let place = if whole {
+        directory.complete(&told.fingerprint)?;
+        directory.finish()?
+    } else {
+        directory.unfinished().to_path_buf()
+    };
+    if effort.json {
+        print(&format!("{:#}\n", told.json))?;
+    } else if !effort.quiet {
+        let text = match effort.format {
+            TableFormat::Text => format!("{}\nfiles in {}\n", told.text, place.display()),
+            TableFormat::Markdown => told.markdown,
+            TableFormat::Latex => told.latex,
+            TableFormat::Csv => told.csv,
+        };
+        print(&text)?;
+    }
+    if stopped {
+        return Ok(Code::Interrupted);
+    }
+    if !failed.is_empty() {
+        let all = study.points.len();
+        let text = format!(
+            "{}\nerror: {} of {all} runs failed: --resume {} runs them again",
+            failed.join("\n"),
+            failed.len(),
+            place.display()
+        );
+        return Err(Failure { code: Code::Run, text });
+    }
+    Ok(if told.diverged { Code::Diverged } else { Code::Done })
+}
+
+/// Runs one point, from where it was left.
+fn run_point(
+    point: &StudyPoint,
+    study: &RunDirectory,
+    options: Options,
+    interrupt: &AtomicBool,
+    progress: &dyn Fn(f64),
+) -> Result<PointOutcome, Failure> {
+    let Some(directory) = RunDirectory::take_up(&point_place(study.unfinished(), point))? else {
+        return Ok(PointOutcome::Done);
+    };
+    let checked = point.checked(study.unfinished())?;
+    let repeats = f64::from(checked.scenario().repeat);
+    let mut show = |at: Progress| {
+        let round = f64::from(at.round.0) / f64::from(at.last.0.max(1));
+        progress((f64::from(at.repeat) + round) / repeats);
+    };
+    let (result, yaml) = match carry_out(&checked, options, &directory, interrupt, &mut show) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            directory.abandon();
+            return Err(error.into());
+        }
+    };
+    if result.interrupted {
+        return Ok(PointOutcome::Interrupted);
+    }
+    // Wall time says little of a run among others, and would be all that differs between two.
+    write_files(&result, &yaml, None, &directory)?;
+    directory.complete(&result.fingerprint)?;
+    directory.finish()?;
+    Ok(PointOutcome::Done)
+}
+
+/// A failure among others.
+fn failed(failure: Failure) -> PointOutcome {
+    let text = failure.text;
+    PointOutcome::Failed(text.strip_prefix("error: ").unwrap_or(&text).to_string())
+}
+
+fn point_place(study: &Path, point: &StudyPoint) -> PathBuf {
+    study.join(POINTS).join(&point.directory)
+}
+
+/// What a study says.
+struct Told {
+    fingerprint: String,
+    text: String,
+    markdown: String,
+    latex: String,
+    csv: String,
+    json: serde_json::Value,
+    diverged: bool,
+}
+
+/// Writes the files of the study itself, from those of its runs.
+fn gather(
+    study: &Study,
+    directory: &RunDirectory,
+    outcomes: &[PointOutcome],
+) -> Result<Told, Failure> {
+    let mut records = Vec::new();
+    let mut fingerprints = Vec::new();
+    for (point, outcome) in study.points.iter().zip(outcomes) {
+        let place = point_place(directory.unfinished(), point);
+        records.push(match outcome {
+            PointOutcome::Done => {
+                let marker = place.join(COMPLETE);
+                fingerprints.push(std::fs::read_to_string(&marker).unwrap_or_default());
+                Ok(Record::read(&place)?)
+            }
+            PointOutcome::Failed(reason) => Err(reason.clone()),
+            PointOutcome::Interrupted => Err("not run yet".to_string()),
+        });
+    }
+    let fingerprint = study_fingerprint(fingerprints.iter().map(|text| text.trim()));
+    let diverged = records.iter().flatten().any(Record::diverged);
+    let target = study.target.as_deref().map(Target::parse).transpose();
+    let target = target.map_err(Failure::arguments)?;
+    let width = terminal_width();
+    Ok(match &study.purpose {
+        Purpose::Sweep(axes) => {
+            let points = study.points.iter().zip(records).map(|(point, outcome)| SweepPoint {
+                values: point.values.clone(),
+                name: point.label.clone(),
+                outcome,
+            });
+            let report = SweepReport::new(&study.name, axes.clone(), points.collect(), target);
+            report.write_files(directory)?;
+            let table = report.table();
+            Told {
+                fingerprint,
+                text: report.terminal(width),
+                markdown: table.to_markdown(),
+                latex: table.to_latex(),
+                csv: table.to_csv(),
+                json: report.to_json(),
+                diverged,
+            }
+        }
+        Purpose::Comparison => {
+            let labels = study.points.iter().map(|point| point.label.clone());
+            let rows =
+                labels.zip(records).filter_map(|(label, record)| Some((label, record.ok()?)));
+            let comparison = Comparison::new(rows.collect(), target, study.notes.clone());
+            comparison.write_files(directory)?;
+            let table = comparison.table();
+            Told {
+                fingerprint,
+                text: comparison.terminal(width),
+                markdown: table.to_markdown(),
+                latex: table.to_latex(),
+                csv: table.to_csv(),
+                json: comparison.to_json(),
+                diverged,
+            }
+        }
+    })
+}

@@ -1,0 +1,639 @@
+//! Sweeps: one scenario file, many scenarios.
+//!
+//! ```
+//! use hushmesh::scenario::Sweep;
+//!
+//! let scenario = "
+//! name: two by two
+//! seed: 1
+//! topology: {ring: {peers: 5}}
+//! data: {source: twonorm, samples: {per-peer: 40}}
+//! model: {loss: logistic, regularisation: 1}
+//! protocol: {admm: {rounds: 60}}
+//! sweep:
+//!   grid:
+//!     protocol.admm.penalty: {log: {from: 0.1, to: 1, points: 2}}
+//!     model.regularisation: {list: [1, 10]}
+//! ";
+//! let sweep = Sweep::from_text("two.yaml", scenario)?;
+//! let names: Vec<&str> = sweep.points().iter().map(|point| point.name.as_str()).collect();
+//! assert_eq!(names[1], "penalty=0.1,regularisation=10");
+//! # Ok::<(), hushmesh::scenario::Problems>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use serde_yaml::Value;
+
+use super::check::Checked;
+use super::document::{Document, Origin};
+use super::overrides::{By, split};
+use super::problem::{Problem, Problems};
+use super::tree;
+
+/// A sweep has at most so many points.
+const MOST_POINTS: usize = 100_000;
+/// Ranges are rounded to so many significant digits, so that a name says exactly what was run.
+const DIGITS: usize = 6;
+/// Names of points are cut to so many characters, which every file system takes.
+const LONGEST_NAME: usize = 120;
+
+/// Other values for some fields: a run for each combination. A field is named by its path, such as
+/// `protocol.admm.penalty`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepConfig {
+    /// Fields whose values are combined in all ways; that of the last field changes first.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub grid: IndexMap<String, Values>,
+    /// Fields that change together: the first values of all, the second values of all, … They have
+    /// equally many, and are combined with the grid as one field would be.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub zip: IndexMap<String, Values>,
+}
+
+/// The values of a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Values {
+    /// These, whatever they are: numbers, words, whole sections.
+    List(Vec<Json>),
+    /// Numbers at equal distances.
+    Linear(Range),
+    /// Numbers at equal ratios.
+    Log(Range),
+}
+
+/// Numbers from one to another, both included, rounded to six significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The first.
+    pub from: f64,
+    /// The last.
+    pub to: f64,
+    /// How many there are, at least 2.
+    pub points: u32,
+}
+
+impl Values {
+    /// The values, in order.
+    pub fn all(&self) -> Vec<Json> {
+        let between = |range: &Range, at: &dyn Fn(f64) -> f64| {
+            let last = range.points.saturating_sub(1);
+            let value = |k: u32| match k {
+                0 => range.from,
+                k if k == last => range.to,
+                k => rounded(at(f64::from(k) / f64::from(last))),
+            };
+            (0..range.points).map(|k| number(value(k))).collect()
+        };
+        match self {
+            Self::List(values) => values.clone(),
+            Self::Linear(range) => {
+                between(range, &|share| range.from + share * (range.to - range.from))
+            }
+            Self::Log(range) => {
+                between(range, &|share| range.from * (range.to / range.from).powf(share))
+            }
+        }
+    }
+
+    fn check(&self) -> Option<(&'static str, String)> {
+        let range = |key, range: &Range, log: bool| {
+            let Range { from, to, points } = *range;
+            let message = if points < 2 {
+                format!("found {points} points, expected at least 2")
+            } else if points as usize > MOST_POINTS {
+                format!("found {points} points, expected at most {MOST_POINTS}")
+            } else if !(from.is_finite() && to.is_finite()) || from == to {
+                format!("from {from} to {to}: expected two different finite numbers")
+            } else if log && !(from > 0.0 && to > 0.0) {
+                format!("from {from} to {to}: expected numbers above 0, to go by ratios")
+            } else {
+                return None;
+            };
+            Some((key, message))
+        };
+        match self {
+            Self::List(values) if values.is_empty() => {
+                Some(("list", "an empty list, expected a value".to_string()))
+            }
+            Self::List(_) => None,
+            Self::Linear(linear) => range("linear", linear, false),
+            Self::Log(log) => range("log", log, true),
+        }
+    }
+
+    /// Where a value stands, below the field's key.
+    fn place(&self, number: usize) -> Vec<String> {
+        match self {
+            Self::List(_) => vec!["list".to_string(), number.to_string()],
+            Self::Linear(_) => vec!["linear".to_string()],
+            Self::Log(_) => vec!["log".to_string()],
+        }
+    }
+}
+
+/// A number with few digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
+}
+
+/// A number as one would write it: 10, not 10.0.
+fn number(value: f64) -> Json {
+    const WHOLE: f64 = 9e15;
+    if value.fract() == 0.0 && value.abs() < WHOLE { (value as i64).into() } else { value.into() }
+}
+
+/// A field that a sweep changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepAxis {
+    /// Its path.
+    pub path: String,
+    /// The end of the path that tells it from the other fields.
+    pub label: String,
+    /// Its values.
+    pub values: Vec<Json>,
+    /// Whether it changes together with the other zipped ones.
+    pub zipped: bool,
+}
+
+/// One combination of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Its name, fit for a directory: `penalty=0.1,peers=10`.
+    pub name: String,
+    /// The number of the value that each axis has here.
+    at: Vec<usize>,
+}
+
+/// A scenario file with the combinations of values that it, or the command line, asks for.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    document: Document,
+    base: PathBuf,
+    axes: Vec<SweepAxis>,
+    /// What put the values of each axis there.
+    sources: Vec<Origins>,
+    points: Vec<Point>,
+}
+
+/// Where the values of an axis come from.
+#[derive(Clone, Debug)]
+enum Origins {
+    Argument(String),
+    File { section: &'static str, values: Values },
+}
+
+/// The part of a scenario that says whether there is a sweep, whatever the rest says.
+#[derive(Deserialize)]
+struct Swept {
+    #[serde(default)]
+    sweep: Option<SweepConfig>,
+}
+
+impl Sweep {
+    /// Reads a scenario file, applies `--set` and `--sweep` arguments, and checks every point. A file
+    /// that asks for no sweep has one point.
+    ///
+    /// # Errors
+    /// Every problem found, each once.
+    pub fn load(path: &Path, overrides: &[String], sweeps: &[String]) -> Result<Self, Problems> {
+        let mut document = Document::read(path)?;
+        for argument in overrides {
+            document.set(argument)?;
+        }
+        Self::of(document, path.parent().unwrap_or(Path::new("")), sweeps)
+    }
+
+    /// The sweep of a scenario given as text; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn from_text(name: &str, text: &str) -> Result<Self, Problems> {
+        Self::of(Document::from_text(name, text)?, Path::new(""), &[])
+    }
+
+    fn of(document: Document, base: &Path, sweeps: &[String]) -> Result<Self, Problems> {
+        let parsed = document.parse::<Swept>()?;
+        let config = parsed.value.sweep.unwrap_or_default();
+        check(&config, &parsed.origin)?;
+        let mut axes: Vec<(SweepAxis, Origins)> = Vec::new();
+        for (section, fields, zipped) in [("grid", &config.grid, false), ("zip", &config.zip, true)]
+        {
+            for (path, values) in fields {
+                let (label, all) = (String::new(), values.all());
+                let axis = SweepAxis { path: path.clone(), label, values: all, zipped };
+                axes.push((axis, Origins::File { section, values: values.clone() }));
+            }
+        }
+        for argument in sweeps {
+            let (path, values) = from_argument(argument)?;
+            // What the command line says replaces what the file says of the same field.
+            axes.retain(|(axis, _)| axis.path != path);
+            let axis = SweepAxis { path, label: String::new(), values, zipped: false };
+            axes.push((axis, Origins::Argument(format!("--sweep {argument}"))));
+        }
+        let (mut axes, sources): (Vec<SweepAxis>, Vec<Origins>) = axes.into_iter().unzip();
+        let paths: Vec<String> = axes.iter().map(|axis| axis.path.clone()).collect();
+        for (axis, label) in axes.iter_mut().zip(labels(&paths)) {
+            axis.label = label;
+        }
+        let points = points(&axes)?;
+        let sweep = Self { document, base: base.to_path_buf(), axes, sources, points };
+        sweep.check_all()?;
+        Ok(sweep)
+    }
+
+    /// Whether anything is swept at all.
+    pub fn is_single(&self) -> bool {
+        self.axes.is_empty()
+    }
+
+    /// The fields that change.
+    pub fn axes(&self) -> &[SweepAxis] {
+        &self.axes
+    }
+
+    /// The points, in order.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The values of a point, by the paths of their fields.
+    pub fn values(&self, point: &Point) -> Vec<(String, Json)> {
+        let axes = self.axes.iter().zip(&point.at);
+        axes.map(|(axis, &at)| (axis.path.clone(), axis.values[at].clone())).collect()
+    }
+
+    /// The scenario of a point.
+    ///
+    /// # Errors
+    /// None but those of files that have changed since all points were checked.
+    pub fn checked(&self, point: &Point) -> Result<Checked, Problems> {
+        let axes = self.axes.iter().zip(&self.sources).zip(&point.at);
+        let values = axes.map(|((axis, source), &at)| {
+            let value = &axis.values[at];
+            let by = match source {
+                Origins::Argument(argument) => By::Argument(argument.clone()),
+                Origins::File { section, values } => {
+                    let way = ["sweep", section, axis.path.as_str()].map(str::to_string);
+                    let place = way.into_iter().chain(values.place(at)).collect();
+                    By::Sweep { place, value: value.to_string() }
+                }
+            };
+            (axis.path.as_str(), yaml(value), by)
+        });
+        Checked::of(&self.document.point(values.collect())?, &self.base)
+    }
+
+    fn check_all(&self) -> Result<(), Problems> {
+        let mut problems: Vec<Problem> = Vec::new();
+        for point in &self.points {
+            for problem in self.checked(point).err().into_iter().flat_map(|found| found.0) {
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
+    }
+}
+
+/// What is wrong with the section itself.
+fn check(config: &SweepConfig, origin: &Origin) -> Result<(), Problems> {
+    let mut problems = Vec::new();
+    for (section, fields) in [("grid", &config.grid), ("zip", &config.zip)] {
+        for (path, values) in fields {
+            if let Some((key, message)) = values.check() {
+                problems.push(origin.problem_under(&["sweep", section, path, key], message));
+            } else if path == "sweep" || path.starts_with("sweep.") {
+                let message = "a sweep cannot be swept: expected another field".to_string();
+                problems.push(origin.problem_under(&["sweep", section, path], message));
+            } else if section == "zip" && config.grid.contains_key(path) {
+                let message = "stands in the grid already: expected it once".to_string();
+                problems.push(origin.problem_under(&["sweep", section, path], message));
+            }
+        }
+    }
+    let mut lengths = config.zip.iter().map(|(path, values)| (path, values.all().len()));
+    if problems.is_empty()
+        && let Some((_, first)) = lengths.next()
+    {
+        problems.extend(lengths.filter(|(_, length)| *length != first).map(|(path, length)| {
+            let message =
+                format!("found {length} values, expected {first}: zipped fields change together");
+            origin.problem_under(&["sweep", "zip", path], message)
+        }));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
+}
+
+/// The path and the values of `--sweep path=a,b,c`, or `--sweep path={log: {…}}`.
+fn from_argument(argument: &str) -> Result<(String, Vec<Json>), Problems> {
+    let typed = format!("--sweep {argument}");
+    let refuse = |path: &str, message: String| {
+        Problems::from(Problem::new(path, message).in_argument(&typed))
+    };
+    let (path, text) = split(argument).map_err(|message| refuse("", message))?;
+    if path == "sweep" || path.starts_with("sweep.") {
+        return Err(refuse(path, "a sweep cannot be swept: expected another field".to_string()));
+    }
+    let listed = tree::load(&format!("[{text}\n]"));
+    let listed = listed.map_err(|unreadable| refuse(path, unreadable.message))?;
+    let json = |value: &Value| serde_json::to_value(value).unwrap_or(Json::Null);
+    let Value::Sequence(listed) = listed else {
+        return Err(refuse(path, "expected values, parted by commas".to_string()));
+    };
+    let as_range = match listed.as_slice() {
+        [Value::Mapping(section)] if section.len() == 1 => section
+            .keys()
+            .next()
+            .and_then(Value::as_str)
+            .filter(|key| ["list", "linear", "log"].contains(key)),
+        _ => None,
+    };
+    let values = match as_range {
+        Some(_) => serde_json::from_value(json(&listed[0]))
+            .map_err(|error| refuse(path, error.to_string()))?,
+        None => Values::List(listed.iter().map(json).collect()),
+    };
+    match values.check() {
+        Some((_, message)) => Err(refuse(path, message)),
+        None => Ok((path.to_string(), values.all())),
+    }
+}
+
+/// A value of a sweep, as it would stand in the file.
+fn yaml(value: &Json) -> Value {
+    serde_yaml::to_value(value).unwrap_or(Value::Null)
+}
+
+/// The shortest ends of dotted paths that tell them apart.
+fn labels(paths: &[String]) -> Vec<String> {
+    let end = |path: &str, keys: usize| {
+        let all: Vec<&str> = path.split('.').collect();
+        all[all.len().saturating_sub(keys)..].join(".")
+    };
+    let label = |path: &String| {
+        let tells = |keys: &usize| {
+            paths.iter().filter(|other| end(other, *keys) == end(path, *keys)).count() == 1
+        };
+        let keys = (1..=path.split('.').count()).find(tells);
+        keys.map_or_else(|| path.clone(), |keys| end(path, keys))
+    };
+    paths.iter().map(label).collect()
+}
+
+/// Every combination, with a name of its own.
+fn points(axes: &[SweepAxis]) -> Result<Vec<Point>, Problems> {
+    // The zipped ones count as one.
+    let zipped = axes.iter().find(|axis| axis.zipped).map(|axis| axis.values.len());
+    let lengths = axes.iter().filter(|axis| !axis.zipped).map(|axis| axis.values.len());
+    let lengths: Vec<usize> = lengths.chain(zipped).collect();
+    let count = lengths.iter().try_fold(1_usize, |all, &one| all.checked_mul(one));
+    let Some(count) = count.filter(|&count| count <= MOST_POINTS) else {
+        let message = format!("a sweep over more than {MOST_POINTS} points");
+        return Err(Problem::new("sweep", message).into());
+    };
+    let mut taken = BTreeSet::new();
+    let mut points = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut left = number;
+        let mut digits: Vec<usize> = lengths
+            .iter()
+            .rev()
+            .map(|&length| {
+                let digit = left % length;
+                left /= length;
+                digit
+            })
+            .collect();
+        digits.reverse();
+        let (mut own, together) = (digits.iter().copied(), digits.last().copied().unwrap_or(0));
+        let at: Vec<usize> = axes
+            .iter()
+            .map(|axis| if axis.zipped { together } else { own.next().unwrap_or(0) })
+            .collect();
+        let parts = axes
+            .iter()
+            .zip(&at)
+            .map(|(axis, &k)| format!("{}={}", axis.label, in_short(&axis.values[k])));
+        points.push(Point {
+            name: own_name(&fit_for_file(&parts.collect::<Vec<_>>().join(",")), &mut taken),
+            at,
+        });
+    }
+    Ok(points)
+}
+
+/// A name that none of the `taken` ones is, on any file system: with a number where it would be.
+pub fn own_name(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut own = name.to_string();
+    let mut number = 2_u64;
+    // Some file systems do not tell capitals apart.
+    while !taken.insert(own.to_lowercase()) {
+        own = format!("{name}-{number}");
+        number += 1;
+    }
+    own
+}
+
+/// A value in a few words: of a section its keys and values, of a path its last part.
+fn in_short(value: &Json) -> String {
+    match value {
+        Json::String(text) => {
+            let name = Path::new(text).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            name.filter(|_| text.contains('/')).unwrap_or_else(|| text.clone())
+        }
+        Json::Array(items) => items.iter().map(in_short).collect::<Vec<_>>().join("-"),
+        Json::Object(section) => {
+            let parts = section.iter().map(|(key, value)| match value {
+                Json::String(text) if key == "file" => in_short(&Json::String(text.clone())),
+                value => format!("{key}-{}", in_short(value)),
+            });
+            parts.collect::<Vec<_>>().join("-")
+        }
+        Json::Null => "none".to_string(),
+        scalar => scalar.to_string(),
+    }
+}
+
+/// Text as a file name: letters, digits and a few signs.
+pub fn fit_for_file(text: &str) -> String {
+    let fit = |c: char| if c.is_alphanumeric() || "-_.=,+".contains(c) { c } else { '-' };
+    let name: String = text.chars().map(fit).take(LONGEST_NAME).collect();
+    // File systems count bytes.
+    let mut end = name.len().min(2 * LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let name = name[..end].trim_matches(['-', '.', ',']);
+    if name.is_empty() { "point".to_string() } else { name.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "\
+name: base
+seed: 1
+topology: {ring: {peers: 5}}
+data: {source: twonorm, samples: {per-peer: 40}}
+model: {loss: logistic, regularisation: 1}
+protocol: {admm: {rounds: 60}}
+";
+
+    fn sweep(section: &str, arguments: &[&str]) -> Result<Sweep, String> {
+        let document = Document::from_text("s.yaml", &format!("{BASE}{section}")).unwrap();
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        Sweep::of(document, Path::new(""), &arguments).map_err(|problems| problems.to_string())
+    }
+
+    fn names(sweep: &Sweep) -> Vec<&str> {
+        sweep.points().iter().map(|point| point.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_grid_takes_every_combination_and_the_last_field_changes_first() {
+        let sweep = sweep(
+            "sweep:\n  grid:\n    topology.ring.peers: {list: [5, 6]}\n    \
+             protocol.admm.rounds: {linear: {from: 10, to: 30, points: 3}}\n",
+            &[],
+        )
+        .unwrap();
+        assert_eq!(
+            names(&sweep),
+            [
+                "peers=5,rounds=10",
+                "peers=5,rounds=20",
+                "peers=5,rounds=30",
+                "peers=6,rounds=10",
+                "peers=6,rounds=20",
+                "peers=6,rounds=30",
+            ]
+        );
+        let last = &sweep.points()[5];
+        assert_eq!(sweep.checked(last).unwrap().topology().peers(), 6);
+        assert_eq!(sweep.values(last)[1], ("protocol.admm.rounds".to_string(), 30.into()));
+        assert_eq!(sweep.checked(last).unwrap().scenario().sweep, None);
+    }
+
+    #[test]
+    fn zipped_fields_change_together_and_with_every_point_of_the_grid() {
+        let section = "sweep:\n  zip:\n    topology.ring.peers: {list: [5, 6]}\n    \
+                       model.regularisation: {list: [1, 2]}\n  grid:\n    seed: {list: [7, 8]}\n";
+        let sweep = sweep(section, &[]).unwrap();
+        assert_eq!(
+            names(&sweep),
+            [
+                "seed=7,peers=5,regularisation=1",
+                "seed=7,peers=6,regularisation=2",
+                "seed=8,peers=5,regularisation=1",
+                "seed=8,peers=6,regularisation=2",
+            ]
+        );
+    }
+
+    #[test]
+    fn ratios_are_equal_and_ends_exact() {
+        let values = Values::Log(Range { from: 0.01, to: 1.0, points: 5 }).all();
+        let expected: Vec<Json> =
+            vec![0.01.into(), 0.0316228.into(), 0.1.into(), 0.316228.into(), 1.into()];
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn arguments_add_axes_and_replace_those_of_the_file() {
+        let section = "sweep: {grid: {seed: {list: [1, 2, 3]}}}\n";
+        let sweep = sweep(
+            section,
+            &[
+                "topology={ring: {peers: 5}},{star: {peers: 6}}",
+                "seed={linear: {from: 4, to: 5, points: 2}}",
+            ],
+        )
+        .unwrap();
+        assert_eq!(
+            names(&sweep),
+            [
+                "topology=ring-peers-5,seed=4",
+                "topology=ring-peers-5,seed=5",
+                "topology=star-peers-6,seed=4",
+                "topology=star-peers-6,seed=5",
+            ]
+        );
+    }
+
+    #[test]
+    fn labels_are_as_short_as_they_may_be() {
+        let paths = ["a.x.peers", "b.x.peers", "seed"].map(str::to_string);
+        assert_eq!(labels(&paths), ["a.x.peers", "b.x.peers", "seed"]);
+        let paths = ["a.x.peers", "a.y.peers"].map(str::to_string);
+        assert_eq!(labels(&paths), ["x.peers", "y.peers"]);
+    }
+
+    #[test]
+    fn names_are_fit_for_files_and_never_the_same() {
+        let sweep = sweep("", &["name='a/b','a b','A B',''' '''"]);
+        // A name of nothing but quotes is still one.
+        assert_eq!(names(&sweep.unwrap()), ["name=b", "name=a-b", "name=A-B-2", "name="]);
+    }
+
+    #[test]
+    fn a_wrong_value_is_found_in_the_file_or_the_argument() {
+        let section = "sweep:\n  grid:\n    protocol.admm.penalty:\n      list: [1, -2]\n";
+        let text = sweep(section, &[]).unwrap_err();
+        let first = text.lines().next().unwrap();
+        assert!(first.starts_with("error: s.yaml:10:17: protocol.admm.penalty:"), "{text}");
+        assert!(text.contains("where the sweep takes it to be -2"), "{text}");
+        let text = sweep("", &["protocol.admm.penalty=1,-2"]).unwrap_err();
+        assert!(text.starts_with("error: --sweep protocol.admm.penalty=1,-2: "), "{text}");
+    }
+
+    #[test]
+    fn faults_of_the_section_are_located() {
+        for (section, expected) in [
+            ("sweep: {grid: {seed: {list: []}}}", "an empty list, expected a value"),
+            (
+                "sweep: {grid: {seed: {log: {from: 0, to: 1, points: 3}}}}",
+                "expected numbers above 0",
+            ),
+            ("sweep: {grid: {seed: {linear: {from: 1, to: 2, points: 1}}}}", "expected at least 2"),
+            ("sweep: {grid: {sweep.grid: {list: [1]}}}", "a sweep cannot be swept"),
+            (
+                "sweep: {zip: {seed: {list: [1]}, repeat: {list: [1, 2]}}}",
+                "found 2 values, expected 1",
+            ),
+            ("sweep: {grid: {seed: {lists: [1]}}}", "unknown"),
+            ("sweep: {gird: {seed: {list: [1]}}}", "unknown"),
+            ("sweep: {grid: {protocol.admm.rounds.x: {list: [1]}}}", "not a section"),
+            ("sweep: {grid: {protocol.admm.penalti: {list: [1]}}}", "did you mean"),
+        ] {
+            let text = sweep(section, &[]).unwrap_err();
+            assert!(text.starts_with("error: s.yaml:7:"), "{section}: {text}");
+            assert!(text.contains(expected), "{section}: {text}");
+        }
+        for argument in ["seed", "sweep.grid=1", "seed=", "seed={log: {from: 1}}", "=1"] {
+            let text = sweep("", &[argument]).unwrap_err();
+            assert!(text.starts_with(&format!("error: --sweep {argument}: ")), "{text}");
+        }
+        let many = sweep(
+            "",
+            &[
+                "seed={linear: {from: 1, to: 1000, points: 1000}}",
+                "repeat={linear: {from: 1, to: 1000, points: 1000}}",
+            ],
+        )
+        .unwrap_err();
+        assert!(many.contains("more than 100000 points"), "{many}");
+    }
+}
