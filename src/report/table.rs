@@ -4,11 +4,14 @@ mod cell;
 
 pub use cell::Cell;
 
+use serde::{Deserialize, Serialize};
+
 use super::markup::Element;
 use super::number::Medium;
 
 /// How the cells of a column stand under each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Alignment {
     Left,
     Right,
@@ -17,7 +20,7 @@ enum Alignment {
 }
 
 /// A column's head: its name, its unit, and how its cells align.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     name: String,
     unit: Option<String>,
@@ -71,7 +74,7 @@ const BROKEN_WIDTH: usize = 30;
 /// complete  1
 /// ");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,

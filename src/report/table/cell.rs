@@ -1,28 +1,34 @@
 //! What a table holds, apart from how it is shown.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::number::{self, MISSING, Medium};
 
 /// What stands in one place of a table. Numbers stay numbers, so that each medium can set them
 /// in its own way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cell {
     /// Words.
     Text(String),
     /// A number, shown as [`crate::report::figure`].
-    Number(f64),
+    Number(#[serde(with = "crate::measure::nan::any_number")] f64),
     /// A mean and its interval, shown as [`crate::report::with_interval`].
     Interval {
         /// The mean over the repeats.
+        #[serde(with = "crate::measure::nan::any_number")]
         mean: f64,
         /// The lower end.
+        #[serde(with = "crate::measure::nan::any_number")]
         low: f64,
         /// The upper end.
+        #[serde(with = "crate::measure::nan::any_number")]
         high: f64,
     },
     /// An amount of data, shown as [`crate::report::bytes`].
     Bytes(u64),
     /// A duration in seconds, shown as [`crate::report::seconds`].
-    Seconds(f64),
+    Seconds(#[serde(with = "crate::measure::nan::any_number")] f64),
     /// Nothing was measured.
     Missing,
 }
