@@ -6,7 +6,9 @@
 //! text that came from a user is escaped by construction: markup is only ever written through
 //! the element tree in this module, never pasted together.
 
+mod base64;
 pub mod comparison;
+pub mod files;
 pub mod html;
 mod markup;
 pub mod number;

@@ -220,6 +220,7 @@ impl CompareArguments {
             workers: self.workers.map(usize::from),
             quiet: self.quiet,
             json: self.json,
+            plots: self.plots.is_some(),
             format: self.format.unwrap_or(TableFormat::Text),
         }
     }

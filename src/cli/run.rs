@@ -84,7 +84,7 @@ fn run_one(
         Engine::Threads => "threads".to_string(),
     };
     let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine };
-    write_files(&result, &yaml, Some(&timing), &directory)?;
+    write_files(&result, &yaml, Some(&timing), &directory, arguments.plots.is_some())?;
     let place = if result.interrupted {
         directory.unfinished().to_path_buf()
     } else {

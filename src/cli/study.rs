@@ -33,6 +33,8 @@ pub(super) struct Effort {
     pub(super) workers: Option<usize>,
     pub(super) quiet: bool,
     pub(super) json: bool,
+    /// Whether each drawing is written as a file of its own.
+    pub(super) plots: bool,
     /// How the table is printed.
     pub(super) format: TableFormat,
 }
@@ -91,13 +93,13 @@ pub(super) fn carry_out_study(
     let outcomes = side_by_side(study.points.len(), jobs, &interrupt, |number| {
         let point = &study.points[number];
         let progress = |share| line.at(number, share);
-        let outcome = run_point(point, &directory, options, &interrupt, &progress);
+        let outcome = run_point(point, &directory, options, &interrupt, effort.plots, &progress);
         let outcome = outcome.unwrap_or_else(failed);
         line.ended(number, &outcome);
         outcome
     });
     line.clear();
-    let told = gather(study, &directory, &outcomes)?;
+    let told = gather(study, &directory, &outcomes, effort.plots)?;
     let timing = json!({
         "wall_seconds": began.elapsed().as_secs_f64(), "runs_at_a_time": jobs, "workers_of_each": options.workers,
     });
@@ -152,6 +154,7 @@ fn run_point(
     study: &RunDirectory,
     options: Options,
     interrupt: &AtomicBool,
+    plots: bool,
     progress: &dyn Fn(f64),
 ) -> Result<PointOutcome, Failure> {
     let Some(directory) = RunDirectory::take_up(&point_place(study.unfinished(), point))? else {
@@ -174,7 +177,7 @@ fn run_point(
         return Ok(PointOutcome::Interrupted);
     }
     // Wall time says little of a run among others, and would be all that differs between two.
-    write_files(&result, &yaml, None, &directory)?;
+    write_files(&result, &yaml, None, &directory, plots)?;
     directory.complete(&result.fingerprint)?;
     directory.finish()?;
     Ok(PointOutcome::Done)
@@ -206,6 +209,7 @@ fn gather(
     study: &Study,
     directory: &RunDirectory,
     outcomes: &[PointOutcome],
+    plots: bool,
 ) -> Result<Told, Failure> {
     let mut records = Vec::new();
     let mut fingerprints = Vec::new();
@@ -234,7 +238,7 @@ fn gather(
                 outcome,
             });
             let report = SweepReport::new(&study.name, axes.clone(), points.collect(), target);
-            report.write_files(directory)?;
+            report.write_files(directory, plots)?;
             let table = report.table();
             Told {
                 fingerprint,
@@ -251,7 +255,7 @@ fn gather(
             let rows =
                 labels.zip(records).filter_map(|(label, record)| Some((label, record.ok()?)));
             let comparison = Comparison::new(rows.collect(), target, study.notes.clone());
-            comparison.write_files(directory)?;
+            comparison.write_files(directory, plots)?;
             let table = comparison.table();
             Told {
                 fingerprint,

@@ -14,6 +14,7 @@ pub use summary::{Summary, TaskSummary, summary};
 pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;
 
+use super::files::write_page;
 use crate::experiment::{DirectoryError, RunDirectory, RunResult, npy};
 
 /// What depends on the machine and the moment, and therefore lives in timing.json alone.
@@ -25,7 +26,8 @@ pub struct Timing {
     pub engine: String,
 }
 
-/// Writes every file of a run into its directory; timing.json only if `timing` says what is in it.
+/// Writes every file of a run into its directory, with `plots` also each drawing as a file of its
+/// own; timing.json only if `timing` says what is in it.
 ///
 /// # Errors
 /// A file system that refuses.
@@ -34,6 +36,7 @@ pub fn write_files(
     scenario_yaml: &str,
     timing: Option<&Timing>,
     directory: &RunDirectory,
+    plots: bool,
 ) -> Result<(), DirectoryError> {
     let summary = summary(result);
     let as_json = |value: &serde_json::Value| format!("{value:#}\n").into_bytes();
@@ -55,7 +58,7 @@ pub fn write_files(
     let complete = models.len() / (each * dimension.max(1));
     let shape = [complete, each, dimension];
     directory.write("model.npy", &npy(&models, &shape))?;
-    directory.write("report.html", page(result, &summary, scenario_yaml).as_bytes())?;
+    write_page(&page(result, &summary, scenario_yaml), directory, plots)?;
     if let Some(Timing { seconds, engine }) = timing {
         let timing = json!({ "wall_seconds": seconds, "engine": engine });
         directory.write("timing.json", &as_json(&timing))?;

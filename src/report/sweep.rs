@@ -26,7 +26,7 @@ impl SweepReport {
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::Value::Null
     }
-    pub fn write_files(&self, _: &RunDirectory) -> Result<(), DirectoryError> {
+    pub fn write_files(&self, _: &RunDirectory, _: bool) -> Result<(), DirectoryError> {
         Ok(())
     }
 }

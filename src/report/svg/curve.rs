@@ -4,7 +4,10 @@ use super::axis::{Range, Scale};
 use super::plot::Series;
 
 /// A series with more points than this in one piece is thinned to at most this many.
-pub(super) const MOST_POINTS: usize = 1000;
+pub(in crate::report) const MOST_POINTS: usize = 1000;
+/// The rule, in words.
+pub(in crate::report) const THINNING: &str =
+    "first, lowest, highest and last of 250 buckets along x";
 /// Thinning keeps four points of each bucket.
 const BUCKETS: usize = MOST_POINTS / 4;
 
@@ -36,6 +39,8 @@ pub(super) struct Curve {
 pub(super) struct Cut {
     /// The x place of the value that was not finite.
     pub(super) x: f64,
+    /// That value's position in the series.
+    pub(super) index: usize,
     /// The last point before it, if there is one.
     pub(super) last: Option<Point>,
 }
@@ -56,7 +61,7 @@ impl Curve {
                 None => {
                     let last = piece.last().copied();
                     if last.is_some() || curve.cuts.is_empty() {
-                        curve.cuts.push(Cut { x, last });
+                        curve.cuts.push(Cut { x, index, last });
                     }
                     curve.end_piece(&mut piece);
                 }
