@@ -6,6 +6,7 @@
 mod config;
 mod metric;
 pub(crate) mod nan;
+mod paired;
 mod probe;
 mod rate;
 mod recorder;
@@ -13,6 +14,7 @@ mod statistics;
 
 pub use config::{MeasureConfig, StopConfig, What};
 pub use metric::{Metric, Shape, SumShape, TokenShape};
+pub use paired::{Paired, holm};
 pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;
 pub use recorder::{Accounting, Comparison, Divergence, MeasuredRow, Recorder};
