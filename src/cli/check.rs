@@ -4,15 +4,36 @@ use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
 use crate::experiment::{Outline, notes};
 use crate::report::{Cell, Column, Table, bytes, figure};
-use crate::scenario::Checked;
+use crate::scenario::Sweep;
+
+/// So many points of a sweep are named.
+const SHOWN: usize = 20;
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
-    let checked = Checked::load(&arguments.scenario, &arguments.overrides)?;
+    let sweep = Sweep::load(&arguments.scenario, &arguments.overrides, &[])?;
+    let points = sweep.points();
+    // Of a sweep all points were checked; the first says what one of them will do.
+    let Some(first) = points.first() else {
+        return Err(Failure::arguments("the sweep has no point".to_string()));
+    };
+    let checked = sweep.checked(first)?;
     let outline = Outline::of(&checked)?;
     let text = if arguments.json {
-        format!("{:#}\n", serde_json::json!(outline))
+        let mut json = serde_json::json!(outline);
+        if !sweep.is_single() {
+            json["points"] = points.iter().map(|point| point.name.as_str()).collect();
+        }
+        format!("{json:#}\n")
     } else {
-        let mut text = table(&outline).to_text();
+        let mut text = String::new();
+        if !sweep.is_single() {
+            let names = points.iter().map(|point| format!("  {}\n", point.name));
+            let shown: String = names.take(SHOWN).collect();
+            let more = if points.len() > SHOWN { "  …\n" } else { "" };
+            text += &format!("a sweep over {} points:\n{shown}{more}\n", points.len());
+            text += "the first of them:\n\n";
+        }
+        text += &table(&outline).to_text();
         text.push('\n');
         for line in notes(checked.scenario()) {
             text += &format!("privacy: {line}\n");

@@ -82,7 +82,12 @@ fn rows(arguments: &CompareArguments) -> Result<(Vec<Compared>, Vec<String>), Fa
         let base = scenario.parent().unwrap_or(Path::new(""));
         let mut topologies = Vec::new();
         for argument in &arguments.topologies {
-            topologies.extend(topology_choices(argument, base)?);
+            for choice in topology_choices(argument, base)? {
+                // One that is named first may turn up in a pattern again.
+                if !topologies.iter().any(|named: &Choice| named.set == choice.set) {
+                    topologies.push(choice);
+                }
+            }
         }
         let compares_topologies = topologies.len() > 1;
         let topologies = if topologies.is_empty() { unchanged() } else { topologies };
