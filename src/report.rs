@@ -10,6 +10,7 @@ pub mod html;
 mod markup;
 pub mod number;
 pub mod privacy;
+pub mod record;
 pub mod run;
 pub mod svg;
 pub mod table;
@@ -17,5 +18,6 @@ pub mod theory;
 
 pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval};
+pub use record::{Record, RecordError};
 pub use svg::Svg;
 pub use table::{Cell, Column, Table};
