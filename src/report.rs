@@ -17,7 +17,7 @@ pub mod table;
 pub mod theory;
 
 pub use html::{Block, KeyFigure, Page};
-pub use number::{bytes, figure, seconds, with_interval};
+pub use number::{bytes, figure, seconds, with_interval, with_sign};
 pub use record::{Record, RecordError};
 pub use svg::Svg;
 pub use table::{Cell, Column, Table};

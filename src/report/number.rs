@@ -10,6 +10,8 @@ pub(crate) enum Medium {
     Plain,
     /// HTML and SVG: a narrow no-break space and a true minus sign.
     Typeset,
+    /// LaTeX: a formula.
+    Latex,
 }
 
 impl Medium {
@@ -17,8 +19,39 @@ impl Medium {
         match self {
             Self::Plain => text,
             Self::Typeset => text.replace(',', "\u{202f}").replace('-', "\u{2212}"),
+            Self::Latex => formula(&text),
         }
     }
+}
+
+/// A number of this module as LaTeX sets it: `$97.42 \pm 0.31$`, `$3.2\times10^{-8}$`.
+fn formula(text: &str) -> String {
+    if text == MISSING {
+        return "{--}".to_owned();
+    }
+    let mut out = String::from("$");
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '±' => out.push_str("\\pm"),
+            '∞' => out.push_str("\\infty"),
+            // On an empty base: a power may stand before it, and no base takes two.
+            '*' => out.push_str("{}^{*}"),
+            // A comma before a space stands between numbers, any other within one.
+            ',' if rest.peek() != Some(&' ') => out.push_str("{,}"),
+            '[' => out.push_str("\\;["),
+            'e' => {
+                out.push_str("\\times10^{");
+                while let Some(digit) = rest.next_if(|c| *c == '-' || c.is_ascii_digit()) {
+                    out.push(digit);
+                }
+                out.push('}');
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('$');
+    out
 }
 
 /// A number for people: four significant digits, in scientific notation below 10⁻³ and from
@@ -86,6 +119,42 @@ pub fn with_interval(mean: f64, low: f64, high: f64) -> String {
 
 pub(crate) fn interval_in(mean: f64, low: f64, high: f64, medium: Medium) -> String {
     medium.finish(with_interval(mean, low, high))
+}
+
+/// A difference with its interval, as [`with_interval`] but with its sign, and a star where it is
+/// significant: "+37.8 ± 1.1*". What is shown as zero has no sign.
+pub fn with_sign(mean: f64, low: f64, high: f64, significant: bool) -> String {
+    let text = with_interval(mean, low, high);
+    let (bracket, number) = match text.strip_prefix('(') {
+        Some(number) => ("(", number),
+        None => ("", text.as_str()),
+    };
+    let shown = number.split(' ').next().unwrap_or(number);
+    let is_positive =
+        !shown.starts_with('-') && shown.contains(|c: char| ('1'..='9').contains(&c) || c == '∞');
+    let sign = if is_positive { "+" } else { "" };
+    let star = if significant && !mean.is_nan() { "*" } else { "" };
+    format!("{bracket}{sign}{number}{star}")
+}
+
+pub(crate) fn difference_in(
+    mean: f64,
+    low: f64,
+    high: f64,
+    significant: bool,
+    medium: Medium,
+) -> String {
+    medium.finish(with_sign(mean, low, high, significant))
+}
+
+/// A number as short as it can be read back exactly; nothing for what is no number.
+pub(crate) fn exact(value: f64) -> String {
+    match value.abs() {
+        size if size.is_nan() => String::new(),
+        size if size.is_infinite() => value.to_string(),
+        size if size != 0.0 && !(1e-4..1e16).contains(&size) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
 }
 
 /// An amount of data in decimal units: "512 B", "1.2 MB".
@@ -227,6 +296,45 @@ mod tests {
         ] {
             assert_eq!(with_interval(mean, low, high), text);
         }
+    }
+
+    #[test]
+    fn differences_have_a_sign_and_a_star_where_they_are_significant() {
+        for ((mean, low, high, significant), text) in [
+            ((37.8, 36.7, 38.9, true), "+37.8 ± 1.1*"),
+            ((-2.1, -2.54, -1.66, false), "-2.10 ± 0.44"),
+            ((3.21e-8, 3.11e-8, 3.31e-8, true), "(+3.21 ± 0.10)e-8*"),
+            ((-3.21e-8, -3.31e-8, -3.11e-8, false), "(-3.21 ± 0.10)e-8"),
+            ((0.98, 0.91, 0.99, true), "+0.980 [0.910, 0.990]*"),
+            ((0.001, -0.099, 0.101, false), "0.00 ± 0.10"),
+            ((0.0, 0.0, 0.0, false), "0 ± 0"),
+            ((4.5e7, f64::NAN, f64::NAN, false), "+45,000,000"),
+            ((f64::INFINITY, f64::NAN, f64::NAN, false), "+∞"),
+            ((f64::NAN, 0.0, 1.0, true), "–"),
+        ] {
+            assert_eq!(with_sign(mean, low, high, significant), text);
+        }
+        let typeset = difference_in(-2.1, -2.5, -1.7, true, Medium::Typeset);
+        assert_eq!(typeset, "\u{2212}2.10 ± 0.40*");
+    }
+
+    #[test]
+    fn latex_has_formulas() {
+        for (value, text) in [
+            (3.2e-8, r"$3.2\times10^{-8}$"),
+            (1_234_567.0, "$1{,}234{,}567$"),
+            (-0.5, "$-0.5$"),
+            (f64::NEG_INFINITY, r"$-\infty$"),
+            (f64::NAN, "{--}"),
+        ] {
+            assert_eq!(figure_in(value, Medium::Latex), text);
+        }
+        let interval = |mean, low, high| interval_in(mean, low, high, Medium::Latex);
+        assert_eq!(interval(97.4189, 97.11, 97.73), r"$97.42 \pm 0.31$");
+        assert_eq!(interval(3.21e-8, 3.11e-8, 3.31e-8), r"$(3.21 \pm 0.10)\times10^{-8}$");
+        assert_eq!(interval(0.98, 0.91, 0.99), r"$0.980 \;[0.910, 0.990]$");
+        let difference = difference_in(3.2e-8, 3.1e-8, 3.3e-8, true, Medium::Latex);
+        assert_eq!(difference, r"$(+3.20 \pm 0.10)\times10^{-8}{}^{*}$");
     }
 
     #[test]

@@ -1,14 +1,20 @@
-//! Tables that read well in a terminal, in Markdown and in HTML.
+//! Tables that read well in a terminal, in Markdown, in HTML and in LaTeX, and as CSV by programs.
 
 mod cell;
+mod csv;
+mod latex;
+mod panels;
 
 pub use cell::Cell;
+
+use serde::{Deserialize, Serialize};
 
 use super::markup::Element;
 use super::number::Medium;
 
 /// How the cells of a column stand under each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Alignment {
     Left,
     Right,
@@ -17,9 +23,11 @@ enum Alignment {
 }
 
 /// A column's head: its name, its unit, and how its cells align.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Column {
     name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     unit: Option<String>,
     alignment: Alignment,
 }
@@ -47,9 +55,14 @@ impl Column {
     }
 
     fn head(&self) -> String {
+        printable(&self.titled(""))
+    }
+
+    /// The name with an ending, and the unit after both.
+    fn titled(&self, ending: &str) -> String {
         match &self.unit {
-            Some(unit) => printable(&format!("{} ({unit})", self.name)),
-            None => printable(&self.name),
+            Some(unit) => format!("{}{ending} ({unit})", self.name),
+            None => format!("{}{ending}", self.name),
         }
     }
 }
@@ -71,11 +84,33 @@ const BROKEN_WIDTH: usize = 30;
 /// complete  1
 /// ");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Table {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caption: Option<String>,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+}
+
+/// A table as a file has it: its rows may be of any length.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
     caption: Option<String>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl From<Written> for Table {
+    fn from(written: Written) -> Self {
+        let mut table = Self { caption: written.caption, ..Self::new(written.columns) };
+        for row in written.rows {
+            table.row(row);
+        }
+        table
+    }
 }
 
 impl Table {
@@ -84,7 +119,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), caption: None }
     }
 
-    /// A sentence above the table, in HTML only.
+    /// A sentence above the table, in HTML and LaTeX only.
     pub fn caption(mut self, text: impl Into<String>) -> Self {
         self.caption = Some(text.into());
         self
@@ -111,15 +146,7 @@ impl Table {
 
     /// Aligned text for a terminal, with a line under the head.
     pub fn to_text(&self) -> String {
-        let (widths, columns) = self.laid_out(|text| text);
-        let line = |cells: Vec<&str>| cells.join("  ").trim_end().to_owned() + "\n";
-        let rules: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
-        let mut out = line(columns.iter().map(|column| column[0].as_str()).collect());
-        out += &line(rules.iter().map(String::as_str).collect());
-        for row in 1..=self.rows.len() {
-            out += &line(columns.iter().map(|column| column[row].as_str()).collect());
-        }
-        out
+        self.to_text_within(usize::MAX)
     }
 
     /// A Markdown table, aligned as plain text too.
@@ -250,7 +277,8 @@ fn at_the_point(cells: Vec<String>) -> Vec<String> {
 /// The whole part of the first number in a text, and all that follows it.
 fn split_decimal(text: &str) -> (&str, &str) {
     let is_whole = |c: char| {
-        c.is_ascii_digit() || matches!(c, '-' | '\u{2212}' | ',' | '\u{202f}' | '(' | '–' | '∞')
+        c.is_ascii_digit()
+            || matches!(c, '+' | '-' | '\u{2212}' | ',' | '\u{202f}' | '(' | '–' | '∞')
     };
     text.split_at(text.find(|c| !is_whole(c)).unwrap_or(text.len()))
 }
@@ -341,6 +369,46 @@ a|b [2J     –                –             –
 | a\\|b \\[2J |  –           |     –       |      – |
 ";
         assert_eq!(sample().to_markdown(), expected);
+    }
+
+    #[test]
+    fn tables_are_kept_in_json_whatever_their_numbers() {
+        let mut table = sample().caption("all");
+        let more =
+            Cell::Difference { mean: 1.5, low: f64::NEG_INFINITY, high: 2.0, significant: true };
+        table.row(["d".into(), f64::INFINITY.into(), more, Cell::Seconds(0.1)]);
+        let json = serde_json::to_string(&table).unwrap();
+        let back: Table = serde_json::from_str(&json).unwrap();
+        // NaN equals nothing, not even itself: its text does.
+        assert_eq!(format!("{back:?}"), format!("{table:?}"));
+        let short = r#"{"columns": [{"name": "a", "alignment": "left"}], "rows": [[], ["missing", "missing"]]}"#;
+        let padded: Table = serde_json::from_str(short).unwrap();
+        assert_eq!(padded.rows, [[Cell::Missing], [Cell::Missing]]);
+    }
+
+    #[test]
+    fn differences_align_and_their_stars_are_no_markup() {
+        let mut table = Table::new([Column::text("graph"), Column::number("more")]);
+        let difference = |mean, half, significant| Cell::Difference {
+            mean,
+            low: mean - half,
+            high: mean + half,
+            significant,
+        };
+        table.row(["first".into(), Cell::Missing]);
+        table.row(["ring".into(), difference(37.8, 1.1, true)]);
+        table.row(["star".into(), difference(-2.1, 0.44, false)]);
+        let expected = "\
+graph           more
+─────  ─────────────
+first    –
+ring   +37.8 ± 1.1*
+star    -2.10 ± 0.44
+";
+        assert_eq!(table.to_text(), expected);
+        assert!(table.to_markdown().contains(r"+37.8 ± 1.1\*"));
+        assert!(table.to_html().contains("\u{2212}2"));
+        assert!(table.to_latex().contains(r"$+37.8 \pm 1.1{}^{*}$"));
     }
 
     #[test]

@@ -1,17 +1,8 @@
 //! metrics.csv and peers.csv.
 
+pub(super) use super::super::number::exact as number;
 use crate::experiment::RunResult;
 use crate::learn::{distance, norm};
-
-/// A number as short as it can be read back exactly; nothing for what is no number.
-pub(super) fn number(value: f64) -> String {
-    match value.abs() {
-        size if size.is_nan() => String::new(),
-        size if size.is_infinite() => value.to_string(),
-        size if size != 0.0 && !(1e-4..1e16).contains(&size) => format!("{value:e}"),
-        _ => value.to_string(),
-    }
-}
 
 /// Lines of fields, quoted where they must be.
 pub(super) fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
