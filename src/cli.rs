@@ -6,6 +6,7 @@ mod exit;
 mod predict;
 mod privacy;
 mod progress;
+mod report;
 mod run;
 mod topology;
 
@@ -25,7 +26,7 @@ Exit codes:
     1  the run failed: peers stuck, a peer that cannot go on, an optimum that cannot be found
     2  wrong arguments
     3  the scenario is not valid, or its graph file is not
-    4  a data file, or a graph given as argument, cannot be used
+    4  a data file, a graph given as argument, or a report.json cannot be used
     5  files cannot be written, or --out exists
     6  done, but a repeat diverged
   130  interrupted; the run can be resumed";
@@ -65,6 +66,12 @@ Examples:
   hushmesh predict scenarios/quickstart.yaml
   hushmesh predict scenarios/pdml/twonorm.yaml --set topology='{ring: {peers: 10}}'")]
     Predict(CheckArguments),
+    /// Make report.html again from the files of a run, without running anything.
+    #[command(after_help = "\
+Examples:
+  hushmesh report runs/quickstart
+  hushmesh report runs/ring runs/star --plots svg")]
+    Report(ReportArguments),
     /// Look at the data that a scenario's peers learn from.
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -101,12 +108,37 @@ struct RunArguments {
     /// Worker threads, in place of the scenario's; results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
+    /// Also write every drawing of the report into plots/, in this format.
+    #[arg(long, value_name = "FORMAT")]
+    plots: Option<PlotFormat>,
     /// Print nothing but errors.
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     /// Print summary.json instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct ReportArguments {
+    /// The directories of runs.
+    #[arg(required = true, value_name = "DIR")]
+    directories: Vec<PathBuf>,
+    /// Also write every drawing into DIR/plots, in this format.
+    #[arg(long, value_name = "FORMAT")]
+    plots: Option<PlotFormat>,
+    /// Print nothing but errors.
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
+    /// Print what was made as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Formats of drawings.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PlotFormat {
+    Svg,
 }
 
 #[derive(Debug, clap::Args)]
@@ -153,6 +185,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Privacy(arguments) => privacy::privacy(&arguments),
         Command::Predict(arguments) => predict::predict(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Data(command) => data::data(&command),
         Command::Topology(command) => topology::topology(&command),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),

@@ -6,6 +6,8 @@
 //! text that came from a user is escaped by construction: markup is only ever written through
 //! the element tree in this module, never pasted together.
 
+mod base64;
+pub mod files;
 pub mod html;
 mod markup;
 pub mod number;

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
         Engine::Threads => "threads".to_string(),
     };
     let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine };
-    write_files(&result, &yaml, &timing, &directory)?;
+    write_files(&result, &yaml, &timing, &directory, arguments.plots.is_some())?;
     let place = if result.interrupted {
         directory.unfinished().to_path_buf()
     } else {

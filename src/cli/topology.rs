@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::exit::{Code, Failure};
 use super::print;
 use crate::random::Streams;
-use crate::report::svg::graph::draw_graph;
+use crate::report::svg::graph::Graph;
 use crate::report::{Cell, Column, Table, figure};
 use crate::theory::{Curvature, best_penalty};
 use crate::topology::{
@@ -192,8 +192,8 @@ fn show(arguments: &ShowArguments) -> Result<String, Failure> {
         let edges: Vec<_> = topology.edges().map(|(a, b)| (a.index(), b.index())).collect();
         let names: Vec<String> =
             topology.ids().map(|peer| topology.name(peer).into_owned()).collect();
-        let drawing = draw_graph(&edges, &layout(&topology, Some(&config)), &names, None);
-        write(file, drawing.as_str(), arguments.force)?;
+        let graph = Graph::new(&edges, layout(&topology, Some(&config)), names);
+        write(file, graph.to_svg().as_str(), arguments.force)?;
     }
     if arguments.json {
         let mut json = json!({ "graph": config.label() });

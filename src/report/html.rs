@@ -1,92 +1,31 @@
-//! A page that holds a report: one file, no scripts, nothing fetched.
+//! A page that holds a report: data first, then one file that fetches nothing.
+
+mod block;
+
+use serde::{Deserialize, Serialize};
+
+pub use block::{Block, KeyFigure};
 
 use super::markup::Element;
-use super::number::Medium;
 use super::svg::Svg;
-use super::table::{Cell, Table};
 
 /// Forbids whatever could reach for the network; the page's own style is all that it allows.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /// From so many sections on the page starts with a list of them.
 const CONTENTS_FROM: usize = 4;
+/// Names of files are no longer, but for a number at the end.
+const LONGEST_NAME: usize = 60;
 
-/// A number that the reader should see first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeyFigure {
-    name: String,
-    value: Cell,
-    unit: Option<String>,
-    note: Option<String>,
-}
-
-impl KeyFigure {
-    /// A number under its name.
-    pub fn new(name: impl Into<String>, value: impl Into<Cell>) -> Self {
-        Self { name: name.into(), value: value.into(), unit: None, note: None }
-    }
-
-    /// The same with a unit after the number.
-    pub fn unit(mut self, unit: impl Into<String>) -> Self {
-        self.unit = Some(unit.into());
-        self
-    }
-
-    /// The same with what to know beside it, such as what it compares with.
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
-        self
-    }
-}
-
-/// A piece of a section.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Block {
-    /// A paragraph of text.
-    Paragraph(String),
-    /// A table; one that is wider than the page scrolls in its own box.
-    Table(Table),
-    /// A drawing with its caption. Neighbouring figures share a row where there is room.
-    Figure {
-        /// The drawing.
-        svg: Svg,
-        /// What it shows.
-        caption: String,
-    },
-    /// Text as it was typed, such as a scenario file.
-    Preformatted(String),
-    /// Terms and what they are.
-    Definitions(Vec<(String, String)>),
-    /// Numbers to see first, as cards.
-    KeyFigures(Vec<KeyFigure>),
-    /// What to look at before trusting the result.
-    Warnings(Vec<String>),
-}
-
-impl Block {
-    /// A paragraph of text.
-    pub fn paragraph(text: impl Into<String>) -> Self {
-        Self::Paragraph(text.into())
-    }
-
-    /// A drawing with its caption.
-    pub fn figure(svg: Svg, caption: impl Into<String>) -> Self {
-        Self::Figure { svg, caption: caption.into() }
-    }
-
-    /// Text as it was typed.
-    pub fn preformatted(text: impl Into<String>) -> Self {
-        Self::Preformatted(text.into())
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
+/// A part of a page under its own heading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Section {
     heading: String,
     blocks: Vec<Block>,
 }
 
-/// A report as one HTML file.
+/// A report: what it says, as data, and how it is drawn, as one HTML file.
 ///
 /// ```
 /// use hushmesh::report::{Block, Page};
@@ -96,7 +35,8 @@ struct Section {
 ///     .render();
 /// assert!(html.starts_with("<!DOCTYPE html>"));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Page {
     title: String,
     lead: Vec<String>,
@@ -115,8 +55,9 @@ impl Page {
         self
     }
 
-    /// Adds a section.
+    /// Adds a section. Of curves only the points are kept that will be drawn.
     pub fn section(mut self, heading: impl Into<String>, blocks: Vec<Block>) -> Self {
+        let blocks = blocks.into_iter().map(Block::thinned).collect();
         self.sections.push(Section { heading: heading.into(), blocks });
         self
     }
@@ -148,6 +89,24 @@ impl Page {
         format!("<!DOCTYPE html>\n{}", html.render())
     }
 
+    /// Every drawing of the page, each with a name for a file of its own: its title in small letters
+    /// and hyphens, with a number where the same was there before.
+    pub fn drawings(&self) -> Vec<(String, Svg)> {
+        let mut named: Vec<(String, Svg)> = Vec::new();
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        for (title, svg) in blocks.flat_map(Block::drawings) {
+            let stem = file_name(&title);
+            let candidates = (1..).map(|number| match number {
+                1 => stem.clone(),
+                number => format!("{stem}-{number}"),
+            });
+            let is_free = |name: &String| named.iter().all(|(taken, _)| taken != name);
+            let free = candidates.into_iter().find(is_free).expect("numbers do not end");
+            named.push((free, svg));
+        }
+        named
+    }
+
     fn contents(&self) -> Element {
         let links = self.sections.iter().enumerate().map(|(i, section)| {
             let link = Element::new("a").set("href", format!("#{}", anchor(i)));
@@ -162,12 +121,22 @@ fn anchor(section: usize) -> String {
     format!("section-{}", section + 1)
 }
 
+/// A title as the name of a file: letters and digits, small, the rest as single hyphens.
+fn file_name(title: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
+    let text: String = title.chars().map(plain).collect();
+    let name = text.split_whitespace().collect::<Vec<_>>().join("-");
+    match name[..name.len().min(LONGEST_NAME)].trim_end_matches('-') {
+        "" => "plot".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 impl Section {
     /// The blocks in order, neighbouring figures together.
     fn elements(&self) -> Vec<Element> {
-        let is_figure = |block: &Block| matches!(block, Block::Figure { .. });
         self.blocks
-            .chunk_by(|a, b| is_figure(a) && is_figure(b))
+            .chunk_by(|a, b| a.is_figure() && b.is_figure())
             .map(|run| match run {
                 [block] => block.element(),
                 figures => Element::new("div")
@@ -178,83 +147,36 @@ impl Section {
     }
 }
 
-impl Block {
-    fn element(&self) -> Element {
-        match self {
-            Self::Paragraph(text) => Element::new("p").text(text),
-            Self::Table(table) => scrolling("table", "table").with(table.element()),
-            Self::Figure { svg, caption } => {
-                Element::new("figure").drawing(svg).with(Element::new("figcaption").text(caption))
-            }
-            Self::Preformatted(text) => scrolling("code", "text as typed")
-                .with(Element::new("pre").with(Element::new("code").text(text))),
-            Self::Definitions(pairs) => {
-                let mut list = Element::new("dl");
-                for (term, meaning) in pairs {
-                    list.push(Element::new("dt").text(term));
-                    list.push(Element::new("dd").text(meaning));
-                }
-                list
-            }
-            Self::KeyFigures(figures) => Element::new("div")
-                .set("class", "cards")
-                .with_all(figures.iter().map(KeyFigure::element)),
-            Self::Warnings(warnings) => {
-                let items = warnings.iter().map(|text| Element::new("li").text(text));
-                Element::new("aside")
-                    .set("class", "warnings")
-                    .set("aria-label", "warnings")
-                    .with(Element::new("ul").with_all(items))
-            }
-        }
-    }
-}
-
-/// A box with its own scroll bar, which the keyboard can reach.
-fn scrolling(kind: &str, label: &str) -> Element {
-    Element::new("div")
-        .set("class", format!("scroll {kind}"))
-        .set("role", "region")
-        .set("aria-label", label)
-        .set("tabindex", "0")
-}
-
-impl KeyFigure {
-    fn element(&self) -> Element {
-        let part = |class: &str, text: &str| Element::new("p").set("class", class).text(text);
-        let value = self.value.show(Medium::Typeset);
-        let value = match &self.unit {
-            Some(unit) => format!("{value}\u{a0}{unit}"),
-            None => value,
-        };
-        let card = Element::new("div")
-            .set("class", "card")
-            .with(part("name", &self.name))
-            .with(part("value", &value));
-        match &self.note {
-            Some(note) => card.with(part("note", note)),
-            None => card,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::markup::check_well_formed;
-    use super::super::svg::plot::LinePlot;
-    use super::super::table::Column;
+    use super::super::svg::film::{Film, Measure};
+    use super::super::svg::graph::Graph;
+    use super::super::svg::heat_map::HeatMap;
+    use super::super::svg::plot::{LinePlot, Scale, Series};
+    use super::super::table::{Column, Table};
     use super::*;
 
     fn every_block(text: &str) -> Vec<Block> {
         let mut table = Table::new([Column::text(text)]);
         table.row([text.into()]);
-        let plot = LinePlot { title: text.to_owned(), ..LinePlot::default() };
+        let series = vec![Series::new(text, [(0.0, 1.0), (1.0, f64::NAN)])];
+        let plot = LinePlot { title: text.to_owned(), series, ..LinePlot::default() };
+        let map = HeatMap { title: text.to_owned(), ..HeatMap::default() };
+        let graph = Graph::new(&[(0, 1)], vec![[0.0, 1.0]; 2], vec![text.to_owned(); 2]);
+        let measures = vec![Measure::new(text, Scale::Log, 2, &[[1.0, 2.0].into_iter().collect()])];
+        let film = Film { graph: graph.clone(), rounds: vec![3], measured: 1, measures };
         let text = || text.to_owned();
+        let by = vec![(text(), plot.clone()), (text() + "2", plot.clone())];
         vec![
             Block::Paragraph(text()),
             Block::Table(table),
-            Block::figure(plot.to_svg(), text()),
-            Block::figure(plot.to_svg(), text()),
+            Block::plot(plot.clone(), text()),
+            Block::Switched { by, caption: text() },
+            Block::HeatMap { map, caption: text() },
+            Block::Graph { graph, caption: text() },
+            Block::Film { film, caption: text() },
+            Block::Multiples { plots: vec![plot; 2], caption: text() },
             Block::Preformatted(text()),
             Block::Definitions(vec![(text(), text())]),
             Block::KeyFigures(vec![KeyFigure::new(text(), text()).unit(text()).note(text())]),
@@ -291,6 +213,44 @@ mod tests {
     fn neighbouring_figures_share_a_grid() {
         let html = Page::new("t").section("s", every_block("x")).render();
         assert_eq!(html.matches("class=\"figures\"").count(), 1);
-        assert_eq!(html.matches("<figure>").count(), 2);
+        assert_eq!(html.matches("<figure").count(), 6);
+    }
+
+    #[test]
+    fn a_page_comes_back_from_json_and_is_drawn_the_same() {
+        let page = Page::new("t").lead("l").section("s", every_block("</script>"));
+        let json = serde_json::to_string(&page).unwrap();
+        let back: Page = serde_json::from_str(&json).unwrap();
+        assert_eq!(back.render(), page.render());
+        assert_eq!(serde_json::to_string(&back).unwrap(), json);
+    }
+
+    #[test]
+    fn drawings_have_safe_names_of_their_own() {
+        let plot = |title: &str| {
+            Block::plot(LinePlot { title: title.to_owned(), ..LinePlot::default() }, "")
+        };
+        let titles = ["Accuracy (%)", "accuracy", "../..", "ε", "a/b\\c\0"].map(plot);
+        let page = Page::new("t").section("s", titles.into()).section("s", vec![plot("accuracy")]);
+        let names: Vec<String> = page.drawings().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["accuracy", "accuracy-2", "plot", "plot-2", "a-b-c", "accuracy-3"]);
+        let page = Page::new("t").section("s", every_block("x"));
+        let drawings = page.drawings();
+        assert_eq!(drawings.len(), 1 + 2 + 1 + 1 + 1 + 2);
+        for (name, svg) in drawings {
+            check_well_formed(&svg.standalone()).unwrap();
+            assert!(!svg.standalone().contains("data-"), "{name}");
+            assert!(!svg.standalone().contains("var("), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_series_is_kept_as_it_is_drawn() {
+        let long = Series::new("s", (0..9000).map(|i| (f64::from(i), f64::from(i * 7 % 1013))));
+        let plot = LinePlot { series: vec![long], ..LinePlot::default() };
+        let whole = plot.to_svg();
+        let page = Page::new("t").section("s", vec![Block::plot(plot, "")]);
+        assert_eq!(page.drawings()[0].1, whole);
+        assert!(serde_json::to_string(&page).unwrap().len() < 20_000);
     }
 }

@@ -6,6 +6,8 @@ mod summary;
 mod tables;
 mod terminal;
 
+use std::fs;
+
 use serde_json::json;
 
 pub use page::page;
@@ -14,6 +16,7 @@ pub use summary::{Summary, TaskSummary, summary};
 pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;
 
+use super::files::{DATA, PLOTS};
 use crate::experiment::{DirectoryError, RunDirectory, RunResult, npy};
 
 /// What depends on the machine and the moment, and therefore lives in timing.json alone.
@@ -25,7 +28,8 @@ pub struct Timing {
     pub engine: String,
 }
 
-/// Writes every file of a run into its directory.
+/// Writes every file of a run into its directory, with `plots` also each drawing as a file of its
+/// own.
 ///
 /// # Errors
 /// A file system that refuses.
@@ -34,6 +38,7 @@ pub fn write_files(
     scenario_yaml: &str,
     timing: &Timing,
     directory: &RunDirectory,
+    plots: bool,
 ) -> Result<(), DirectoryError> {
     let summary = summary(result);
     let as_json = |value: &serde_json::Value| format!("{value:#}\n").into_bytes();
@@ -55,7 +60,16 @@ pub fn write_files(
     let complete = models.len() / (each * dimension.max(1));
     let shape = [complete, each, dimension];
     directory.write("model.npy", &npy(&models, &shape))?;
-    directory.write("report.html", page(result, &summary, scenario_yaml).as_bytes())?;
+    let page = page(result, &summary, scenario_yaml);
+    directory.write(DATA, &page.to_json())?;
+    if plots {
+        let path = directory.unfinished().join(PLOTS);
+        fs::create_dir_all(&path)
+            .map_err(|error| DirectoryError::Io { path, error: error.to_string() })?;
+    }
+    for (name, content) in page.files(plots) {
+        directory.write(&name, &content)?;
+    }
     let timing = json!({ "wall_seconds": timing.seconds, "engine": timing.engine });
     directory.write("timing.json", &as_json(&timing))
 }

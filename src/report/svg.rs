@@ -10,6 +10,7 @@ mod axis;
 mod colour_bar;
 mod curve;
 mod extent;
+pub mod film;
 mod frame;
 pub mod graph;
 pub mod heat_map;
@@ -36,8 +37,39 @@ impl Svg {
         self.0
     }
 
-    /// A drawing of the given view box with the ground painted, a title and a description.
-    fn drawn(view: View, title: &str, description: &str, content: Element) -> Self {
+    /// The drawing as a file of its own, for a paper: in the colours of the light theme, and without
+    /// what only a page makes use of.
+    pub fn standalone(&self) -> String {
+        let mut out = String::with_capacity(self.0.len());
+        // Neither brackets nor quotation marks stand in text or values: they are escaped there.
+        for piece in self.0.split_inclusive('>') {
+            let (text, tag) = piece.split_at(piece.find('<').unwrap_or(piece.len()));
+            out.push_str(text);
+            let mut parts = tag.split('"');
+            out.push_str(parts.next().unwrap_or_default());
+            // A value in quotation marks, then what stands before the next.
+            while let (Some(value), Some(next)) = (parts.next(), parts.next()) {
+                let name = out.rfind(' ').map_or("", |at| &out[at + 1..]);
+                if name == "style=" || name.starts_with("data-") {
+                    out.truncate(out.len() - name.len() - 1);
+                } else {
+                    out.extend(["\"", value, "\""]);
+                }
+                out.push_str(next);
+            }
+        }
+        out
+    }
+
+    /// A drawing of the given view box with the ground painted, a title and a description. The
+    /// attributes of data are for the script of the page.
+    fn drawn(
+        view: View,
+        title: &str,
+        description: &str,
+        data: &[(&'static str, String)],
+        content: Element,
+    ) -> Self {
         let View { left, top, width, height } = view;
         let corners = [left, top, width, height].map(super::markup::coordinate);
         let ground = Element::new("rect")
@@ -45,7 +77,7 @@ impl Svg {
             .set("y", top)
             .set("width", width)
             .set("height", height);
-        let root = Element::new("svg")
+        let mut root = Element::new("svg")
             .set("xmlns", "http://www.w3.org/2000/svg")
             .set("viewBox", corners.join(" "))
             .set("width", width)
@@ -53,7 +85,11 @@ impl Svg {
             .set("role", "img")
             .set("aria-label", title)
             .set("font-family", lettering::FONT)
-            .set("font-size", lettering::SIZE)
+            .set("font-size", lettering::SIZE);
+        for (name, value) in data {
+            root = root.set(name, value.as_str());
+        }
+        let root = root
             .with(Element::new("title").text(title))
             .with(Element::new("desc").text(description))
             .with(palette::GROUND.fill(ground))

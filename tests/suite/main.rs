@@ -15,6 +15,7 @@ mod output;
 mod private;
 mod quickstart;
 mod real_data;
+mod report;
 mod round_trip;
 mod schema;
 mod server;

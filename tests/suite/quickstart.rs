@@ -30,6 +30,7 @@ fn quickstart_finds_the_central_optimum_and_says_so_in_every_file() {
         "model.npy",
         "peers.csv",
         "report.html",
+        "report.json",
         "scenario.yaml",
         "summary.json",
         "timing.json",

@@ -8,7 +8,7 @@ use crate::learn::distance;
 use crate::measure::{Estimate, Metric};
 use crate::report::html::{Block, KeyFigure, Page};
 use crate::report::privacy::{assumptions, claims, growth, one_release, published};
-use crate::report::svg::graph::draw_graph;
+use crate::report::svg::graph::Graph;
 use crate::report::svg::plot::{Axis, LinePlot, Series};
 use crate::report::theory::theory;
 use crate::report::{Column, Table};
@@ -26,7 +26,7 @@ const WALK: [(&str, &str, bool, &[Metric]); 2] = [
 ];
 
 /// The page.
-pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> String {
+pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Page {
     let repeats: Vec<&RepeatResult> = result
         .repeats
         .iter()
@@ -153,7 +153,6 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Strin
     }
     page.section("Privacy", privacy(result, summary, &repeats))
         .section("Scenario", vec![Block::preformatted(scenario_yaml)])
-        .render()
 }
 
 /// Who is protected against whom, how the loss grew, and what is not protected.
@@ -171,7 +170,8 @@ fn privacy(result: &RunResult, summary: &Summary, repeats: &[&RepeatResult]) -> 
         let caption = "What each peer learns of a record of each other by gossip, in one average: μ of \
                        the Gaussian mechanism that it amounts to, exactly. A dot marks who can compute \
                        whose noisy value.";
-        blocks.push(Block::figure(pairwise_map(&result.topology, loss).to_svg(), caption));
+        let map = pairwise_map(&result.topology, loss);
+        blocks.push(Block::HeatMap { map, caption: caption.to_owned() });
     }
     let losses = [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal];
     blocks.extend(curve(result, repeats, "Privacy loss", "ε so far", true, &losses));
@@ -252,7 +252,7 @@ fn curve(
     } else {
         format!("{title}: one repeat.")
     };
-    Some(Block::figure(plot.to_svg(), caption))
+    Some(Block::plot(plot, caption))
 }
 
 /// A metric's mean over all repeats, as far as the shortest goes: beyond it the mean would jump
@@ -301,6 +301,7 @@ fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<Block> {
         topology.edges().map(|(a, b)| (a.index(), b.index())).collect();
     let labels: Vec<String> = topology.ids().map(|p| topology.name(p).into_owned()).collect();
     let positions = layout(topology, Some(&result.scenario.topology));
-    let svg = draw_graph(&edges, &positions, &labels, Some((&values, what)));
-    Some(Block::figure(svg, format!("The graph of the first repeat; colour: {what}, in the last.")))
+    let graph = Graph::new(&edges, positions, labels).coloured(values, what);
+    let caption = format!("The graph of the first repeat; colour: {what}, in the last.");
+    Some(Block::Graph { graph, caption })
 }

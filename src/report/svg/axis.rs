@@ -1,10 +1,13 @@
 //! Axes: what range they show and where their ticks stand.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::number::grouped;
 use super::lettering::{TickLabel, raised};
 
 /// How values become lengths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Equal differences, equal lengths.
     #[default]
@@ -14,7 +17,8 @@ pub enum Scale {
 }
 
 /// One axis of a plot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Axis {
     /// What is measured.
     pub label: String,

@@ -36,6 +36,8 @@ pub(super) struct Curve {
 pub(super) struct Cut {
     /// The x place of the value that was not finite.
     pub(super) x: f64,
+    /// That value's position in the series.
+    pub(super) index: usize,
     /// The last point before it, if there is one.
     pub(super) last: Option<Point>,
 }
@@ -56,7 +58,7 @@ impl Curve {
                 None => {
                     let last = piece.last().copied();
                     if last.is_some() || curve.cuts.is_empty() {
-                        curve.cuts.push(Cut { x, last });
+                        curve.cuts.push(Cut { x, index, last });
                     }
                     curve.end_piece(&mut piece);
                 }

@@ -1,9 +1,11 @@
 //! The layout of a plot: title, legend, axes and data, each in its own room.
 
+use serde_json::json;
+
 use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
 use super::View;
-use super::axis::{Range, Scale, Ticks};
+use super::axis::{Axis, Range, Scale, Ticks};
 use super::curve::{Curve, Cut, Point};
 use super::lettering::{SIZE, TITLE_SIZE, shortened, text_width, wrapped};
 use super::palette::{GRID, INK, MUTED, Paint};
@@ -42,7 +44,8 @@ struct LegendEntry {
 }
 
 impl Frame {
-    pub(super) fn new(plot: &LinePlot, curves: &[Curve]) -> Self {
+    /// The layout with room for at least so many rows above the data.
+    pub(super) fn new(plot: &LinePlot, curves: &[Curve], least_rows: usize) -> Self {
         let points = || curves.iter().flat_map(Curve::points);
         let x_range = Range::around(points().map(|p| p.x));
         let x_range = match plot.x.scale {
@@ -63,14 +66,37 @@ impl Frame {
         let right = WIDTH - 16.0 - labels.fold(0.0, f64::max).min(110.0);
         let title = wrapped(&plot.title, TITLE_SIZE * 1.05, WIDTH - 24.0, 2);
         let legend = legend(plot);
-        let rows = legend.last().map_or(0, |entry| entry.row + 1);
-        let top = 14.0 + LINE_HEIGHT * (title.len() + rows) as f64 + 8.0;
+        let rows = title.len() + legend.last().map_or(0, |entry| entry.row + 1);
+        let top = 14.0 + LINE_HEIGHT * rows.max(least_rows) as f64 + 8.0;
         let bottom = top + PLOT_HEIGHT;
         Self { left, right, top, bottom, x_range, y_range, x_ticks, y_ticks, title, legend }
     }
 
     pub(super) fn x_range(&self) -> Range {
         self.x_range
+    }
+
+    /// How many rows of title and legend stand above the data.
+    pub(super) fn rows_above(&self) -> usize {
+        self.title.len() + self.legend.last().map_or(0, |entry| entry.row + 1)
+    }
+
+    /// How to read values off the drawing: of each axis what it shows, whether its places are
+    /// logarithms, the places at its two ends, and where these are in the drawing.
+    pub(super) fn scales(&self, plot: &LinePlot) -> String {
+        let axis = |axis: &Axis, range: Range, from: f64, to: f64| {
+            json!({
+                "label": axis.title(0),
+                "log": axis.scale == Scale::Log,
+                "places": [range.low, range.high],
+                "at": [from, to],
+            })
+        };
+        json!({
+            "x": axis(&plot.x, self.x_range, self.left, self.right),
+            "y": axis(&plot.y, self.y_range, self.bottom, self.top),
+        })
+        .to_string()
     }
 
     /// Everything that the plot shows, and the rectangle that it fills.
@@ -89,7 +115,7 @@ impl Frame {
         }
         // All bands lie below all lines.
         for (i, curve) in curves.iter().enumerate() {
-            self.draw_bands(curve, plot.paint(i), &mut content);
+            self.draw_bands(i, curve, plot.paint(i), &mut content);
         }
         for (i, curve) in curves.iter().enumerate() {
             self.draw_curve(plot, i, curve, &mut content);
@@ -229,7 +255,7 @@ impl Frame {
         }
     }
 
-    fn draw_bands(&self, curve: &Curve, paint: Paint, content: &mut Element) {
+    fn draw_bands(&self, index: usize, curve: &Curve, paint: Paint, content: &mut Element) {
         for piece in &curve.pieces {
             for run in piece.split(|point| point.band.is_none()).filter(|run| run.len() > 1) {
                 let corner = |p: &Point, y: f64| {
@@ -239,6 +265,7 @@ impl Frame {
                 let lower = run.iter().rev().filter_map(|p| Some(corner(p, p.band?.0)));
                 let corners: Vec<String> = upper.chain(lower).collect();
                 let area = Element::new("path").set("d", format!("M{}Z", corners.join("L")));
+                let area = area.set("data-band", index.to_string());
                 content.push(paint.fill(area).set("fill-opacity", "0.18"));
             }
         }
@@ -248,7 +275,7 @@ impl Frame {
         let series = &plot.series[index];
         let few = curve.points().count() <= FEW_POINTS;
         let dotted = few || series.style.line == Line::None;
-        let mut group = Element::new("g");
+        let mut group = Element::new("g").set("data-series", series.label.as_str());
         for piece in &curve.pieces {
             let corners: Vec<String> = piece
                 .iter()
@@ -257,7 +284,8 @@ impl Frame {
             if let ([alone], false) = (piece.as_slice(), dotted) {
                 group.push(dot(plot, index, self.x(alone.x), self.y(alone.y)));
             } else if series.style.line != Line::None {
-                group.push(stroke(plot, index, format!("M{}", corners.join("L"))));
+                let line = stroke(plot, index, format!("M{}", corners.join("L")));
+                group.push(line.set("data-line", ""));
             }
         }
         if dotted {

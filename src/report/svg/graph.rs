@@ -1,5 +1,7 @@
 //! Drawings of graphs, with a value per node as its colour.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::markup::{Element, coordinate};
 use super::super::number::{Medium, figure_in};
 use super::axis::{Axis, Range, Scale};
@@ -15,58 +17,143 @@ const SIDE: f64 = 420.0;
 const MOST_LABELS: usize = 60;
 /// Up to so many nodes the closest pairs are sought, to keep circles apart.
 const MOST_PAIRS: usize = 3000;
+/// Of more links than this every second, third, … is kept.
+const MOST_LINKS: usize = 10_000;
 const MARGIN: f64 = 12.0;
 /// Space between a node and a label beside it.
 const APART: f64 = 3.0;
 
-/// Draws a graph: links as `(from, to)` below nodes at `positions`, named by `labels`.
-///
-/// `values` are one number per node and what they mean, with the unit: they become the nodes'
-/// colours, explained by a bar. Labels are shown up to 60 nodes, and on hover always. What has no
-/// place (a link to a node that is not there, a position that is not finite) is left out and
-/// counted in the description; a node without a finite value is grey.
-pub fn draw_graph(
-    edges: &[(usize, usize)],
-    positions: &[[f64; 2]],
-    labels: &[String],
-    values: Option<(&[f64], &str)>,
-) -> Svg {
-    let drawing = Drawing::new(edges, positions, labels, values);
-    let mut content = Element::new("g");
-    drawing.draw_links(&mut content);
-    drawing.draw_nodes(&mut content);
-    let mut extent = drawing.extent();
-    let texts = drawing.draw_labels(&mut content);
-    texts.into_iter().for_each(|text| extent = extent.with(text));
-    let mut title = format!("a graph of {} nodes and {} links", positions.len(), edges.len());
-    if let Some((range, meaning)) = drawing.colours {
-        title += &format!(", coloured by {meaning}");
-        let axis = match meaning.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
-            Some((label, unit)) => Axis::linear(label).unit(unit),
-            None => Axis::linear(meaning),
-        };
-        extent = extent.with(draw_colour_bar(range, &axis, extent, &mut content));
+/// A graph as it is drawn: what stands where, and what is joined.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    edges: Vec<(usize, usize)>,
+    /// How many links there are, drawn or not.
+    links: usize,
+    #[serde(with = "crate::measure::nan::any_places")]
+    positions: Vec<[f64; 2]>,
+    labels: Vec<String>,
+    colours: Option<Colours>,
+}
+
+/// A number per node, which becomes its colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Colours {
+    #[serde(with = "crate::measure::nan::any_numbers")]
+    values: Vec<f64>,
+    what: String,
+}
+
+impl Graph {
+    /// Links as `(from, to)` between nodes at `positions`, named by `labels`.
+    ///
+    /// Of more than 10,000 links only every second, third, … is kept, which the description says:
+    /// so many are a haze in any case.
+    pub fn new(edges: &[(usize, usize)], positions: Vec<[f64; 2]>, labels: Vec<String>) -> Self {
+        let links = edges.len();
+        let every = links.div_ceil(MOST_LINKS).max(1);
+        let edges = edges.iter().step_by(every).copied().collect();
+        Self { edges, links, positions, labels, colours: None }
     }
-    let mut notes = vec![title.clone()];
-    for (count, what) in [
-        (positions.len() - drawing.nodes.len(), "nodes without a finite position"),
-        (edges.len() - drawing.links.len(), "links without two nodes"),
-        (drawing.nodes.iter().filter(|node| node.colourless).count(), "nodes without a value"),
-    ] {
-        if count > 0 {
-            notes.push(format!("{what}: {count}"));
+
+    /// The same with a number per node and what it means, with the unit: nodes get colours, explained
+    /// by a bar. A node without a finite number is grey.
+    pub fn coloured(mut self, values: Vec<f64>, what: impl Into<String>) -> Self {
+        self.colours = Some(Colours { values, what: what.into() });
+        self
+    }
+
+    /// How many nodes there are.
+    pub fn peers(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The nodes' names.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The graph as SVG.
+    ///
+    /// Labels are shown up to 60 nodes, and on hover always. What has no place (a link to a node that
+    /// is not there, a position that is not finite) is left out and counted in the description.
+    pub fn to_svg(&self) -> Svg {
+        let shades = self.colours.iter().map(|Colours { values, what }| {
+            let axis = match what.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+                Some((label, unit)) => Axis::linear(label).unit(unit),
+                None => Axis::linear(what.as_str()),
+            };
+            let range = Range::around(values.iter().filter_map(|&v| Scale::Linear.place(v)));
+            Shades { values: values.clone(), axis, range }
+        });
+        self.draw(&shades.collect::<Vec<_>>(), 0)
+    }
+
+    /// The graph in one of several shades; the bars of the others are there, but hidden.
+    pub(super) fn draw(&self, shades: &[Shades], shown: usize) -> Svg {
+        let drawing = Drawing::new(self, shades.get(shown));
+        let mut content = Element::new("g");
+        drawing.draw_links(&mut content);
+        drawing.draw_nodes(&mut content);
+        let mut extent = drawing.extent();
+        let texts = drawing.draw_labels(&mut content);
+        texts.into_iter().for_each(|text| extent = extent.with(text));
+        let mut title = format!("a graph of {} nodes and {} links", self.peers(), self.links);
+        if let Some(Shades { axis, .. }) = shades.get(shown) {
+            title += &format!(", coloured by {}", axis.title(0));
         }
+        let mut whole = extent;
+        for (at, Shades { axis, range, .. }) in shades.iter().enumerate() {
+            let mut bar = Element::new("g").set("data-bar", at.to_string());
+            if at != shown {
+                bar = bar.set("display", "none");
+            }
+            whole = whole.with(draw_colour_bar(*range, axis, extent, &mut bar));
+            content.push(bar);
+        }
+        let extent = whole;
+        let mut notes = vec![title.clone()];
+        if self.edges.len() < self.links {
+            notes.push(format!("{} of {} links drawn", self.edges.len(), self.links));
+        }
+        for (count, what) in [
+            (self.peers() - drawing.nodes.len(), "nodes without a finite position"),
+            (self.edges.len() - drawing.links.len(), "links without two nodes"),
+            (drawing.nodes.iter().filter(|node| node.colourless).count(), "nodes without a value"),
+        ] {
+            if count > 0 {
+                notes.push(format!("{what}: {count}"));
+            }
+        }
+        // A small drawing keeps its size: one node must not fill the page.
+        let (width, height) = (extent.right - extent.left, extent.bottom - extent.top);
+        let width = width.max(SIDE) + 2.0 * MARGIN;
+        let (x, y) = extent.centre();
+        let view = Extent::around(x, y, width, height + 2.0 * MARGIN);
+        let view = View { left: view.left, top: view.top, width, height: height + 2.0 * MARGIN };
+        Svg::drawn(view, &title, &(notes.join("; ") + "."), &[], content)
     }
-    // A small drawing keeps its size: one node must not fill the page.
-    let (width, height) = (extent.right - extent.left, extent.bottom - extent.top);
-    let width = width.max(SIDE) + 2.0 * MARGIN;
-    let (x, y) = extent.centre();
-    let view = Extent::around(x, y, width, height + 2.0 * MARGIN);
-    let view = View { left: view.left, top: view.top, width, height: height + 2.0 * MARGIN };
-    Svg::drawn(view, &title, &(notes.join("; ") + "."), content)
+}
+
+/// A number per node, what it is, and the places that the colours span.
+pub(super) struct Shades {
+    pub(super) values: Vec<f64>,
+    pub(super) axis: Axis,
+    pub(super) range: Range,
+}
+
+impl Shades {
+    /// A node's number and its place between the ends of the range; a place beyond is at the end.
+    fn place(&self, node: usize) -> Option<(f64, f64)> {
+        let value = *self.values.get(node)?;
+        Some((value, self.range.fraction(self.axis.scale.place(value)?)))
+    }
 }
 
 struct Node<'a> {
+    /// Its number in the graph.
+    index: usize,
     x: f64,
     y: f64,
     colour: Colour,
@@ -81,45 +168,37 @@ struct Drawing<'a> {
     /// Links by their ends' places in `nodes`.
     links: Vec<(usize, usize)>,
     radius: f64,
-    colours: Option<(Range, &'a str)>,
 }
 
 impl<'a> Drawing<'a> {
-    fn new(
-        edges: &[(usize, usize)],
-        positions: &[[f64; 2]],
-        labels: &'a [String],
-        values: Option<(&'a [f64], &'a str)>,
-    ) -> Self {
+    fn new(graph: &'a Graph, shades: Option<&Shades>) -> Self {
+        let Graph { edges, positions, labels, .. } = graph;
         let placed = |[x, y]: [f64; 2]| Some([Scale::Linear.place(x)?, Scale::Linear.place(y)?]);
         let known = || positions.iter().filter_map(|&p| placed(p));
         let (x_range, y_range) =
             (Range::around(known().map(|p| p[0])), Range::around(known().map(|p| p[1])));
         let scale = x_range.span().max(y_range.span());
-        let value = |i: usize| values.and_then(|(v, _)| Scale::Linear.place(*v.get(i)?));
-        let colours = values.map(|(all, meaning)| {
-            (Range::around(all.iter().filter_map(|&v| Scale::Linear.place(v))), meaning)
-        });
         let mut place = vec![None; positions.len()];
         let mut nodes = Vec::with_capacity(positions.len());
         for (index, &position) in positions.iter().enumerate() {
             let Some([x, y]) = placed(position) else { continue };
             let label = labels.get(index).map_or("", String::as_str);
-            let colour = match (colours, value(index)) {
-                (Some((range, _)), Some(value)) => Colour::viridis(range.fraction(value)),
-                _ => Colour::NEUTRAL,
-            };
-            let told = match (values, value(index)) {
-                (Some(_), Some(value)) => format!("{label}: {}", figure_in(value, Medium::Typeset)),
-                _ => label.to_owned(),
+            let shade = shades.and_then(|shades| shades.place(index));
+            let (colour, told) = match shade {
+                Some((value, fraction)) => (
+                    Colour::viridis(fraction),
+                    format!("{label}: {}", figure_in(value, Medium::Typeset)),
+                ),
+                None => (Colour::NEUTRAL, label.to_owned()),
             };
             place[index] = Some(nodes.len());
             nodes.push(Node {
+                index,
                 x: (x - x_range.low) / scale * SIDE,
                 // Up is up, as in the plane that the layout computed in.
                 y: (y_range.high - y) / scale * SIDE,
                 colour,
-                colourless: values.is_some() && value(index).is_none(),
+                colourless: shades.is_some() && shade.is_none(),
                 label,
                 told,
             });
@@ -130,7 +209,7 @@ impl<'a> Drawing<'a> {
             .filter(|(from, to)| from != to)
             .filter_map(|&(from, to)| Some(((*place.get(from)?)?, (*place.get(to)?)?)))
             .collect();
-        Self { nodes, links, radius, colours }
+        Self { nodes, links, radius }
     }
 
     fn extent(&self) -> Extent {
@@ -169,7 +248,8 @@ impl<'a> Drawing<'a> {
                 .set("cx", node.x)
                 .set("cy", node.y)
                 .set("r", self.radius)
-                .set("fill", node.colour.hex());
+                .set("fill", node.colour.hex())
+                .set("data-peer", node.index.to_string());
             group.push(circle.with(Element::new("title").text(&node.told)));
         }
         content.push(group);
@@ -190,6 +270,8 @@ impl<'a> Drawing<'a> {
         if self.nodes.iter().all(fits) {
             for node in &self.nodes {
                 let text = text(size, node.x, node.y + 0.35 * size);
+                let text = text.set("data-letters", node.index.to_string());
+                let text = text.set("pointer-events", "none");
                 content.push(text.set("fill", node.colour.lettering()).text(node.label));
             }
             return Vec::new();
@@ -280,12 +362,13 @@ mod tests {
     #[test]
     fn labels_and_values_are_shown_and_escaped() {
         let hostile = "</script><script>";
-        let svg = draw_graph(
+        let svg = Graph::new(
             &[(0, 1), (1, 2)],
-            &[[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]],
-            &[hostile.to_owned(), "b".to_owned(), "c".to_owned()],
-            Some((&[0.0, 0.5, 1.0], hostile)),
-        );
+            vec![[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]],
+            vec![hostile.to_owned(), "b".to_owned(), "c".to_owned()],
+        )
+        .coloured(vec![0.0, 0.5, 1.0], hostile)
+        .to_svg();
         check_well_formed(svg.as_str()).unwrap();
         assert!(!svg.as_str().contains("<script"));
         assert!(svg.as_str().contains("#440154") && svg.as_str().contains("#fde725"));
@@ -294,16 +377,26 @@ mod tests {
 
     #[test]
     fn what_has_no_place_is_left_out_and_counted() {
-        let svg = draw_graph(
+        let svg = Graph::new(
             &[(0, 1), (0, 9), (1, 2), (1, 1)],
-            &[[0.0, 0.0], [1.0, 1.0], [f64::NAN, 0.0]],
-            &names(1),
-            Some((&[1.0], "age")),
-        );
+            vec![[0.0, 0.0], [1.0, 1.0], [f64::NAN, 0.0]],
+            names(1),
+        )
+        .coloured(vec![1.0], "age")
+        .to_svg();
         let svg = svg.as_str();
         assert!(svg.contains("nodes without a finite position: 1"));
         assert!(svg.contains("links without two nodes: 3"));
         assert!(svg.contains("nodes without a value: 1"));
+    }
+
+    #[test]
+    fn of_very_many_links_some_are_drawn_and_the_drawing_says_how_many() {
+        let edges: Vec<(usize, usize)> =
+            (0..200).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
+        let graph = Graph::new(&edges, vec![[0.0, 0.0]; 200], names(200));
+        let svg = graph.to_svg().into_string();
+        assert!(svg.contains("a graph of 200 nodes and 19900 links; 9950 of 19900 links drawn"));
     }
 
     #[test]
@@ -314,7 +407,7 @@ mod tests {
             .map(|(sin, cos)| [cos, sin])
             .collect();
         let labels: Vec<String> = (0..n).map(|i| format!("a peer with a name {i}")).collect();
-        let svg = draw_graph(&[], &positions, &labels, None).into_string();
+        let svg = Graph::new(&[], positions, labels.clone()).to_svg().into_string();
         let number = |text: &str, key: &str| -> f64 {
             let (_, rest) = text.split_once(&format!(" {key}=\"")).unwrap();
             rest.split('"').next().unwrap().parse().unwrap()
@@ -344,8 +437,10 @@ mod tests {
             labels in proptest::collection::vec(".*", 0..40),
             values in proptest::collection::vec(any::<f64>(), 0..40),
         ) {
-            let svg = draw_graph(&edges, &positions, &labels, Some((&values, "value")));
+            let graph = Graph::new(&edges, positions, labels).coloured(values, "value");
+            let svg = graph.to_svg();
             prop_assert_eq!(check_well_formed(svg.as_str()), Ok(()));
+            prop_assert_eq!(check_well_formed(&svg.standalone()), Ok(()));
         }
     }
 }

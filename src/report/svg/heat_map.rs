@@ -1,5 +1,7 @@
 //! Heat maps: a table of numbers as colours.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::markup::Element;
 use super::super::number::{Medium, figure_in};
 use super::axis::{Axis, Range, Scale};
@@ -21,7 +23,8 @@ const LINE_HEIGHT: f64 = 17.0;
 const LABEL_ROOM: f64 = 120.0;
 
 /// A table of numbers, row by row, each a cell's colour.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HeatMap {
     /// What it shows.
     pub title: String,
@@ -34,6 +37,7 @@ pub struct HeatMap {
     /// The columns' names.
     pub columns: Vec<String>,
     /// The numbers, row after row. Where one is not finite or missing, the cell is grey.
+    #[serde(with = "crate::measure::nan::any_numbers")]
     pub values: Vec<f64>,
     /// What the numbers are, with unit and scale. What is not positive is blank on a logarithmic one.
     pub colours: Axis,
@@ -62,7 +66,7 @@ impl HeatMap {
         let shift = (MARGIN - extent.left).max(0.0);
         let width = (extent.right + MARGIN).max(SIDE + 2.0 * MARGIN) + shift;
         let view = View { left: -shift, top: 0.0, width, height: extent.bottom + MARGIN };
-        Svg::drawn(view, &self.title, &self.description(&grid), content)
+        Svg::drawn(view, &self.title, &self.description(&grid), &[], content)
     }
 
     fn value(&self, row: usize, column: usize) -> Option<f64> {

@@ -61,7 +61,7 @@ impl Paint {
 
 /// Viridis at nine even steps; between them linear interpolation is off by less than the eye
 /// sees on a node.
-const VIRIDIS: [[u8; 3]; 9] = [
+pub(super) const VIRIDIS: [[u8; 3]; 9] = [
     [68, 1, 84],
     [71, 44, 122],
     [59, 81, 139],
@@ -76,6 +76,12 @@ const VIRIDIS: [[u8; 3]; 9] = [
 /// A colour in sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour([u8; 3]);
+
+impl From<[u8; 3]> for Colour {
+    fn from(rgb: [u8; 3]) -> Self {
+        Self(rgb)
+    }
+}
 
 impl Colour {
     /// What a node without a value gets.

@@ -1,5 +1,7 @@
 //! Line plots with intervals.
 
+use serde::{Deserialize, Serialize};
+
 use super::Svg;
 pub use super::axis::{Axis, Scale};
 use super::curve::Curve;
@@ -7,7 +9,8 @@ use super::frame::Frame;
 use super::palette::{self, Paint};
 
 /// How a series' line is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Line {
     /// Solid for the first series, then a different dash for each.
     #[default]
@@ -23,7 +26,8 @@ pub enum Line {
 }
 
 /// How a series looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Style {
     /// The colour's place in the palette; by default the series' own place in the plot. Two
     /// series that belong together, such as a measurement and its prediction, can share one.
@@ -33,14 +37,19 @@ pub struct Style {
 }
 
 /// Points that belong together.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// What the legend says.
     pub label: String,
     /// The points in the order in which they are joined. A y that is not finite cuts the line.
+    #[serde(with = "crate::measure::nan::any_pairs")]
     pub points: Vec<(f64, f64)>,
     /// The interval (low, high) around each point, in the order of `points`.
+    #[serde(with = "crate::measure::nan::maybe_pairs")]
     pub band: Option<Vec<(f64, f64)>>,
+    /// How many points there were, if `points` are what [`LinePlot::thinned`] left of them.
+    pub thinned_from: Option<usize>,
     /// How it looks.
     pub style: Style,
 }
@@ -65,16 +74,19 @@ impl Series {
 }
 
 /// A horizontal line to compare with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Its height, in the unit of the y axis.
+    #[serde(with = "crate::measure::nan::any_number")]
     pub value: f64,
     /// What it is.
     pub label: String,
 }
 
 /// A plot of y over x.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinePlot {
     /// What it shows.
     pub title: String,
@@ -91,13 +103,50 @@ pub struct LinePlot {
 impl LinePlot {
     /// The plot as SVG.
     pub fn to_svg(&self) -> Svg {
-        let mut curves: Vec<Curve> =
-            self.series.iter().map(|s| Curve::new(s, self.x.scale, self.y.scale)).collect();
-        let frame = Frame::new(self, &curves);
-        curves.iter_mut().for_each(|curve| curve.thin(frame.x_range()));
+        self.under_rows(0)
+    }
 
+    /// The same plots as SVG, all of one height.
+    pub fn side_by_side(plots: &[Self]) -> Vec<Svg> {
+        let rows = |plot: &Self| Frame::new(plot, &plot.curves(), 0).rows_above();
+        let most = plots.iter().map(rows).max().unwrap_or(0);
+        plots.iter().map(|plot| plot.under_rows(most)).collect()
+    }
+
+    /// The same plot without the points that are not drawn where a series has too many: what it
+    /// shows takes no more room than it needs.
+    pub fn thinned(mut self) -> Self {
+        let mut curves = self.curves();
+        let range = Frame::new(&self, &curves, 0).x_range();
+        curves.iter_mut().for_each(|curve| curve.thin(range));
+        for (series, curve) in self.series.iter_mut().zip(curves) {
+            let Some((_, all)) = curve.thinned else { continue };
+            let drawn = curve.points().map(|point| point.index);
+            let mut kept: Vec<usize> =
+                drawn.chain(curve.cuts.iter().map(|cut| cut.index)).collect();
+            kept.sort_unstable();
+            series.points = kept.iter().map(|&i| series.points[i]).collect();
+            if let Some(band) = &mut series.band {
+                let none = (f64::NAN, f64::NAN);
+                *band = kept.iter().map(|&i| band.get(i).copied().unwrap_or(none)).collect();
+            }
+            series.thinned_from = Some(series.thinned_from.unwrap_or(all));
+        }
+        self
+    }
+
+    /// The plot with room for so many rows of title and legend.
+    fn under_rows(&self, rows: usize) -> Svg {
+        let mut curves = self.curves();
+        let frame = Frame::new(self, &curves, rows);
+        curves.iter_mut().for_each(|curve| curve.thin(frame.x_range()));
         let (view, content) = frame.draw(self, &curves);
-        Svg::drawn(view, &self.title, &self.description(&curves), content)
+        let scales = ("data-scales", frame.scales(self));
+        Svg::drawn(view, &self.title, &self.description(&curves), &[scales], content)
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        self.series.iter().map(|s| Curve::new(s, self.x.scale, self.y.scale)).collect()
     }
 
     pub(super) fn paint(&self, index: usize) -> Paint {
@@ -129,7 +178,8 @@ impl LinePlot {
             if !curve.cuts.is_empty() {
                 note("cut where it was not finite".to_owned());
             }
-            if let Some((drawn, all)) = curve.thinned {
+            let before = series.thinned_from.map(|all| (curve.points().count(), all));
+            if let Some((drawn, all)) = before.or(curve.thinned) {
                 let rule = "first, lowest, highest and last of 250 buckets along x";
                 note(format!("{drawn} of {all} points drawn ({rule})"));
             }
