@@ -7,6 +7,7 @@
 //! the element tree in this module, never pasted together.
 
 mod base64;
+pub mod comparison;
 pub mod files;
 pub mod html;
 mod markup;
@@ -18,6 +19,7 @@ pub mod svg;
 pub mod table;
 pub mod theory;
 
+pub use comparison::{Comparison, Target};
 pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval, with_sign};
 pub use record::{Record, RecordError};

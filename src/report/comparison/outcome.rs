@@ -161,7 +161,9 @@ impl Outcome {
             Self::Short { reached, of, spent } if spent.is_finite() => {
                 Cell::Text(format!("> {} ({reached} of {of})", figure(spent / unit)))
             }
-            Self::Short { reached, of, .. } => Cell::Text(format!("not reached ({reached} of {of})")),
+            Self::Short { reached, of, .. } => {
+                Cell::Text(format!("not reached ({reached} of {of})"))
+            }
             Self::Diverged { diverged, of } => Cell::Text(format!("diverged ({diverged} of {of})")),
             Self::Missing => Cell::Missing,
         }

@@ -18,8 +18,7 @@ fn flatten(path: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (key, value) in fields {
-                let path =
-                    if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 flatten(&path, value, found);
             }
         }

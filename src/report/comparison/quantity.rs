@@ -167,7 +167,8 @@ impl Ratio {
         if !pairs.iter().all(positive) {
             return None;
         }
-        let logarithms: Vec<f64> = pairs.iter().map(|(value, first)| (value / first).ln()).collect();
+        let logarithms: Vec<f64> =
+            pairs.iter().map(|(value, first)| (value / first).ln()).collect();
         let Estimate { mean, low, high } = Estimate::of(&logarithms);
         let interval = low.zip(high).filter(|(low, high)| high > low);
         let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
