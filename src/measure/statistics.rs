@@ -63,7 +63,7 @@ pub fn student_quantile(freedom: usize) -> f64 {
 }
 
 /// Pr[|T| ≤ √ν tan θ].
-fn central_probability(theta: f64, freedom: usize) -> f64 {
+pub(super) fn central_probability(theta: f64, freedom: usize) -> f64 {
     let (sin, cos) = theta.sin_cos();
     // odd ν: cos + (2/3)cos³ + … ; even ν: 1 + (1/2)cos² + (1·3)/(2·4)cos⁴ + …
     let odd = freedom % 2 == 1;
