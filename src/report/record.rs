@@ -1,6 +1,8 @@
 //! A finished run, read back from its files alone: nothing is run again.
 
 #[cfg(test)]
+pub(in crate::report) mod made;
+#[cfg(test)]
 mod tests;
 
 use std::fs;

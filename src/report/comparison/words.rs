@@ -3,7 +3,7 @@
 use super::outcome::{Cost, Outcome};
 use super::quantity::{Quantity, Ratio};
 use super::{Comparison, FEW_REPEATS, Row};
-use crate::measure::{Estimate, Metric};
+use crate::measure::Estimate;
 use crate::network::EngineKind;
 use crate::report::{Record, Table, figure};
 use crate::topology::{Method, Value};
