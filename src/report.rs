@@ -16,6 +16,7 @@ pub mod privacy;
 pub mod record;
 pub mod run;
 pub mod svg;
+pub mod sweep;
 pub mod table;
 pub mod theory;
 
@@ -24,4 +25,5 @@ pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval, with_sign};
 pub use record::{Record, RecordError};
 pub use svg::Svg;
+pub use sweep::{SweepAxis, SweepPoint, SweepReport};
 pub use table::{Cell, Column, Table};

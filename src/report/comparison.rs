@@ -27,12 +27,11 @@ use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
 use crate::topology::{Diameter, Figures, Method, Value as GraphValue};
 
-pub(super) use curves::{drawn, is_logarithmic, plot, sentence, series};
-pub(super) use outcome::number;
+pub(super) use curves::{drawn, is_logarithmic, plot, sentence};
 pub use outcome::{Cost, Outcome};
-pub(super) use pairing::differing;
 pub use quantity::{Difference, Quantity, Ratio};
 pub use target::{Target, TargetError};
+pub(super) use words::wrapped;
 
 /// With fewer repeats than this an interval says little.
 pub(super) const FEW_REPEATS: usize = 5;
@@ -83,7 +82,8 @@ impl Comparison {
         let records: Vec<&Record> = rows.iter().map(|row| &row.record).collect();
         let first = rows.first().map_or("", |row| row.name.as_str());
         let pairing = Pairing::of(&records, first);
-        let quantities = quantities(&records, target, pairing.paired);
+        let known: Vec<Option<&Record>> = records.iter().copied().map(Some).collect();
+        let quantities = quantities(&known, &AT_THE_END, target, pairing.paired);
         let losses = losses(&records);
         let mut comparison = Self {
             paired: pairing.paired,
@@ -253,11 +253,20 @@ impl Comparison {
     }
 }
 
-/// The columns of figures that come from repeats, without those that nobody measured.
-fn quantities(records: &[&Record], target: Option<Target>, paired: bool) -> Vec<Quantity> {
+/// The columns of figures that come from repeats, without those that nobody measured; nothing of runs
+/// that failed.
+pub(super) fn quantities(
+    records: &[Option<&Record>],
+    at_the_end: &[Metric],
+    target: Option<Target>,
+    paired: bool,
+) -> Vec<Quantity> {
     let when = if target.is_some() { "to target" } else { "at the end" };
+    let over = |outcome: &dyn Fn(&Record) -> Outcome| {
+        records.iter().map(|record| record.map_or(Outcome::Missing, outcome)).collect::<Vec<_>>()
+    };
     let costs = Cost::ALL.into_iter().map(|cost| {
-        let outcomes = records.iter().map(|record| match target {
+        let outcomes = over(&|record| match target {
             Some(target) => Outcome::to_target(record, target, cost),
             None => Outcome::at_end(record, |row| cost.at(record, row)),
         });
@@ -265,22 +274,16 @@ fn quantities(records: &[&Record], target: Option<Target>, paired: bool) -> Vec<
             Some(_) => format!("{}_to_target", cost.name()),
             None => cost.name().to_owned(),
         };
-        let head = format!("{} {when}", cost.label());
-        let quantity = Quantity::new(&key, head, outcomes.collect(), paired);
+        let quantity = Quantity::new(&key, format!("{} {when}", cost.label()), outcomes, paired);
         if cost == Cost::Bytes { quantity.in_bytes() } else { quantity }
     });
-    let wanted = target.map(|target| target.metric).filter(|metric| !AT_THE_END.contains(metric));
-    let finals = wanted.into_iter().chain(AT_THE_END).map(|metric| {
-        let outcomes = records.iter().map(|record| match record.column(metric) {
+    let wanted = target.map(|target| target.metric).filter(|metric| !at_the_end.contains(metric));
+    let finals = wanted.into_iter().chain(at_the_end.iter().copied()).map(|metric| {
+        let outcomes = over(&|record| match record.column(metric) {
             Some(_) => Outcome::at_end(record, |row| record.value(row, metric)),
             None => Outcome::Missing,
         });
-        Quantity::new(
-            metric.name(),
-            format!("{} at the end", metric.label()),
-            outcomes.collect(),
-            paired,
-        )
+        Quantity::new(metric.name(), format!("final {}", metric.label()), outcomes, paired)
     });
     costs.chain(finals).filter(|quantity| !quantity.is_empty()).collect()
 }

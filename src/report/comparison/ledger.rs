@@ -39,7 +39,10 @@ pub(super) fn losses(records: &[&Record]) -> Vec<Losses> {
 
 fn same(a: &[f64], b: &[f64]) -> bool {
     let near = |(a, b): (&f64, &f64)| {
-        a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= SAME * a.abs().max(b.abs())
+        let finite = a.is_finite() && b.is_finite();
+        a == b
+            || (a.is_nan() && b.is_nan())
+            || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
     };
     a.len() == b.len() && a.iter().zip(b).all(near)
 }

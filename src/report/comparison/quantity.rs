@@ -66,7 +66,7 @@ impl Quantity {
     }
 
     /// Whether no run has anything to show.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::report) fn is_empty(&self) -> bool {
         self.outcomes.iter().all(|outcome| *outcome == Outcome::Missing)
     }
 
@@ -82,7 +82,7 @@ impl Quantity {
     }
 
     /// The heads of its columns.
-    pub(super) fn columns(&self) -> Vec<Column> {
+    pub(in crate::report) fn columns(&self) -> Vec<Column> {
         let of = |head: String| match self.unit {
             Some((unit, _)) => Column::number(head).unit(unit),
             None => Column::number(head),
@@ -95,7 +95,7 @@ impl Quantity {
     }
 
     /// The cells of a run.
-    pub(super) fn cells(&self, run: usize) -> Vec<Cell> {
+    pub(in crate::report) fn cells(&self, run: usize) -> Vec<Cell> {
         let unit = self.unit.map_or(1.0, |(_, size)| size);
         let mut cells = vec![self.outcomes[run].cell(unit)];
         if self.has_differences() {
@@ -111,7 +111,7 @@ impl Quantity {
     }
 
     /// A run's figure as a file has it.
-    pub(super) fn to_json(&self, run: usize) -> Value {
+    pub(in crate::report) fn to_json(&self, run: usize) -> Value {
         let mut json = self.outcomes[run].to_json();
         if let Some(Difference { paired, pairs, significant }) = self.differences[run] {
             let Estimate { mean, low, high } = paired.difference;

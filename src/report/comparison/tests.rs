@@ -206,8 +206,7 @@ fn without_a_target_the_heads_speak_of_the_end() {
     ]);
     let comparison = Comparison::new(rows, None, vec!["a note from outside".to_owned()]);
     let text = comparison.terminal(2000);
-    for part in ["rounds at the end", "messages at the end", "held-out accuracy at the end", "0.8"]
-    {
+    for part in ["rounds at the end", "messages at the end", "final held-out accuracy", "0.8"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("target"), "{text}");

@@ -18,7 +18,7 @@ name: small
 seed: 3
 repeat: 3
 topology: {ring: {peers: 4}}
-data: {source: twonorm, samples: {per-peer: 10}, test_share: 0.3, preprocess: [{clip: 1}]}
+data: {source: twonorm, samples: {per-peer: 10}, test_share: 0.3, preprocess: [{clip: {norm: 1}}]}
 model: {loss: logistic, regularisation: 1}
 privacy: {labels: {epsilon: 1}}
 protocol: {admm: {penalty: auto, rounds: 6, primal_noise: {deviation: 0.5, decay: 0.8}}}
