@@ -20,7 +20,10 @@ pub mod sweep;
 pub mod table;
 pub mod theory;
 
+pub use comparison::{Comparison, Target};
 pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval, with_sign};
+pub use record::{Record, RecordError};
 pub use svg::Svg;
+pub use sweep::{SweepAxis, SweepPoint, SweepReport};
 pub use table::{Cell, Column, Table};

@@ -115,6 +115,70 @@ pub struct TokenShape {
 }
 
 impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 34] = [
+        Self::ConsensusGap,
+        Self::ConsensusGapMean,
+        Self::PairwiseGap,
+        Self::NormGap,
+        Self::DualResidual,
+        Self::OptimumDistance,
+        Self::OptimumDistanceClean,
+        Self::EmpiricalRisk,
+        Self::TrainAccuracy,
+        Self::TrainAccuracyWorst,
+        Self::TrainMse,
+        Self::TrainMseWorst,
+        Self::TestAccuracy,
+        Self::TestAccuracyWorst,
+        Self::TestMse,
+        Self::TestMseWorst,
+        Self::AverageRisk,
+        Self::AverageObjectiveGap,
+        Self::AverageDivergence,
+        Self::AverageTestAccuracy,
+        Self::AverageTestMse,
+        Self::ExcessRisk,
+        Self::RelativeFitness,
+        Self::LocalTestAccuracy,
+        Self::LocalTestAccuracyWorst,
+        Self::GlobalShare,
+        Self::Hops,
+        Self::Forwards,
+        Self::Epsilon,
+        Self::EpsilonLabels,
+        Self::EpsilonFinal,
+        Self::Messages,
+        Self::Bytes,
+        Self::SimSeconds,
+    ];
+
+    /// The metric of this name in files.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// The name in files that is most like this one, for who mistook it.
+    pub fn nearest_name(name: &str) -> Option<&'static str> {
+        let likeness = |metric: &Self| strsim::jaro_winkler(metric.name(), &name.to_lowercase());
+        let nearest = Self::ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+        (likeness(nearest) > 0.7).then(|| nearest.name())
+    }
+
+    /// Whether more of it is better.
+    pub fn is_accuracy(self) -> bool {
+        matches!(
+            self,
+            Self::TrainAccuracy
+                | Self::TrainAccuracyWorst
+                | Self::TestAccuracy
+                | Self::TestAccuracyWorst
+                | Self::AverageTestAccuracy
+                | Self::LocalTestAccuracy
+                | Self::LocalTestAccuracyWorst
+        )
+    }
+
     /// The figures of a run, in the order of columns.
     pub fn of_run(config: &MeasureConfig, run: Shape) -> Vec<Self> {
         let Shape { classifies, has_test, perturbed, protected, tokens, sums } = run;
@@ -285,5 +349,22 @@ impl Metric {
             Self::Bytes => "bytes",
             Self::SimSeconds => "simulated seconds",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_found_by_its_name_and_by_no_other() {
+        for metric in Metric::ALL {
+            assert_eq!(Metric::from_name(metric.name()), Some(metric));
+            assert_eq!(metric.name().contains("accuracy"), metric.is_accuracy(), "{metric:?}");
+        }
+        assert_eq!(Metric::from_name("optimum distance"), None);
+        assert_eq!(Metric::nearest_name("Optimum-distance"), Some("optimum_distance"));
+        assert_eq!(Metric::nearest_name("test_acuracy"), Some("test_accuracy"));
+        assert_eq!(Metric::nearest_name("zzz"), None);
     }
 }

@@ -1,31 +1,308 @@
-//! Stub.
-#![expect(missing_docs, reason = "stub")]
-use super::Table;
-use super::record::Record;
-use crate::experiment::*;
-#[derive(Debug)]
-pub struct Target;
-impl Target {
-    pub fn parse(_: &str) -> Result<Self, String> {
-        Ok(Self)
+//! Runs beside each other: one table, with intervals, paired differences and what they rest on.
+//!
+//! A comparison is made from the files of finished runs and runs nothing. Its first row is what the
+//! others are compared with. Every figure that chance has a part in has its 95 % interval over
+//! repeats; its difference to the first row is taken repeat by repeat, since repeats of one number
+//! share their seed, and has a star where Student's paired test finds it significant at a level of
+//! 5 % for the whole column (Holm's correction). Where a repeat never reached the target, or
+//! diverged, there is no mean, no difference and no star: the cell says what happened.
+
+mod curves;
+mod ledger;
+mod outcome;
+mod page;
+mod pairing;
+mod quantity;
+mod target;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde_json::{Value, json};
+
+use self::ledger::{Losses, losses};
+use self::pairing::Pairing;
+use super::{Cell, Column, Record, Table, figure};
+use crate::experiment::{DirectoryError, RunDirectory};
+use crate::measure::Metric;
+use crate::topology::{Diameter, Figures, Method, Value as GraphValue};
+
+pub(super) use curves::{drawn, is_logarithmic, plot, sentence};
+pub use outcome::{Cost, Outcome};
+pub use quantity::{Difference, Quantity, Ratio};
+pub use target::{Target, TargetError};
+pub(super) use words::wrapped;
+
+/// With fewer repeats than this an interval says little.
+pub(super) const FEW_REPEATS: usize = 5;
+
+/// What is told of models at the end of a run, where it was measured.
+pub(super) const AT_THE_END: [Metric; 10] = [
+    Metric::TestAccuracy,
+    Metric::TestMse,
+    Metric::AverageTestAccuracy,
+    Metric::AverageTestMse,
+    Metric::ExcessRisk,
+    Metric::OptimumDistance,
+    Metric::OptimumDistanceClean,
+    Metric::Epsilon,
+    Metric::EpsilonLabels,
+    Metric::EpsilonFinal,
+];
+
+/// One run of a comparison.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    record: Record,
+    figures: Figures,
+}
+
+/// Runs beside each other.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    rows: Vec<Row>,
+    target: Option<Target>,
+    quantities: Vec<Quantity>,
+    losses: Vec<Losses>,
+    paired: bool,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Comparison {
+    /// Compares runs by name, the first of them with all others: by what they spent until they
+    /// reached the target or, without one, until they ended. The notes stand before those that the
+    /// comparison makes itself.
+    pub fn new(rows: Vec<(String, Record)>, target: Option<Target>, notes: Vec<String>) -> Self {
+        let rows: Vec<Row> = rows
+            .into_iter()
+            .map(|(name, record)| Row { name, figures: Figures::of(&record.topology), record })
+            .collect();
+        let records: Vec<&Record> = rows.iter().map(|row| &row.record).collect();
+        let first = rows.first().map_or("", |row| row.name.as_str());
+        let pairing = Pairing::of(&records, first);
+        let known: Vec<Option<&Record>> = records.iter().copied().map(Some).collect();
+        let quantities = quantities(&known, &AT_THE_END, target, pairing.paired);
+        let losses = losses(&records);
+        let mut comparison = Self {
+            paired: pairing.paired,
+            rows,
+            target,
+            quantities,
+            losses,
+            notes,
+            warnings: Vec::new(),
+        };
+        let own = comparison.own_notes(pairing.notes);
+        comparison.notes.extend(own);
+        comparison.warnings = comparison.own_warnings();
+        comparison
+    }
+
+    /// What is compared, a column each.
+    pub fn quantities(&self) -> &[Quantity] {
+        &self.quantities
+    }
+
+    /// What the table's figures rest on.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What to know before trusting them.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn records(&self) -> Vec<&Record> {
+        self.rows.iter().map(|row| &row.record).collect()
+    }
+
+    /// The columns of ε that the ledger alone can tell: not what is the same for every row, nor what
+    /// a metric tells with its interval.
+    fn ledger_columns(&self) -> impl Iterator<Item = &Losses> {
+        let known = |key: &str| {
+            let quantity = self.quantities.iter().find(|quantity| quantity.key == key)?;
+            let exact = quantity.outcomes.iter().all(|outcome| !outcome.varies());
+            exact.then(|| quantity.outcomes.iter().map(|o| o.estimate().mean).collect::<Vec<_>>())
+        };
+        let told: Vec<Vec<Option<f64>>> =
+            [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal]
+                .into_iter()
+                .filter_map(|metric| known(metric.name()))
+                .collect();
+        self.losses.iter().filter(move |losses| {
+            !losses.is_constant() && !told.iter().any(|column| losses.is_told_by(column))
+        })
+    }
+
+    /// The one table.
+    pub fn table(&self) -> Table {
+        let parameter = self.parameter();
+        let mut columns = vec![
+            Column::text("name"),
+            Column::number("peers"),
+            Column::number("links"),
+            Column::number("λ₂"),
+            Column::number("spectral gap"),
+            Column::number("diameter"),
+        ];
+        columns.extend(parameter.as_ref().map(|(column, _)| column.clone()));
+        columns.extend(self.quantities.iter().flat_map(Quantity::columns));
+        columns.extend(self.ledger_columns().map(Losses::column));
+        let mut table = Table::new(columns);
+        for (run, row) in self.rows.iter().enumerate() {
+            let graph = &row.figures;
+            let mut cells = vec![
+                row.name.as_str().into(),
+                graph.peers.into(),
+                graph.links.into(),
+                of_graph(graph.algebraic_connectivity),
+                of_graph(graph.metropolis_gap),
+                diameter(graph.diameter),
+            ];
+            cells.extend(parameter.as_ref().map(|(_, cells)| cells[run].clone()));
+            cells.extend(self.quantities.iter().flat_map(|quantity| quantity.cells(run)));
+            cells.extend(self.ledger_columns().map(|losses| losses.cell(run)));
+            table.row(cells);
+        }
+        table.caption(self.caption())
+    }
+
+    /// The protocol's one number: a column of numbers where all rows call it the same.
+    fn parameter(&self) -> Option<(Column, Vec<Cell>)> {
+        let found: Vec<Option<&(String, f64)>> =
+            self.rows.iter().map(|row| row.record.parameter.as_ref()).collect();
+        let (name, _) = found.iter().flatten().next()?;
+        if found.iter().flatten().all(|(other, _)| other == name) {
+            let cells = found.iter().map(|found| found.map(|(_, value)| *value).into()).collect();
+            return Some((Column::number(name.replace('_', " ")), cells));
+        }
+        let told = |found: &Option<&(String, f64)>| match found {
+            Some((name, value)) => {
+                Cell::Text(format!("{} {}", name.replace('_', " "), figure(*value)))
+            }
+            None => Cell::Missing,
+        };
+        Some((Column::text("parameter"), found.iter().map(told).collect()))
+    }
+
+    /// As it stands in comparison.json.
+    pub fn to_json(&self) -> Value {
+        let graph = |value: Option<GraphValue>| json!(value);
+        let rows = self.rows.iter().enumerate().map(|(run, row)| {
+            let figures = self
+                .quantities
+                .iter()
+                .map(|quantity| (quantity.key.clone(), quantity.to_json(run)));
+            let ledger = row.record.ledger.iter().map(|booked| {
+                json!({
+                    "observer": booked.observer, "piece": booked.piece,
+                    "epsilon": booked.epsilon.is_finite().then_some(booked.epsilon),
+                    "pure": booked.pure,
+                })
+            });
+            let parameters = row.record.parameter.iter();
+            let parameters = parameters.map(|(name, value)| (name.clone(), json!(value)));
+            json!({
+                "name": row.name,
+                "scenario": row.record.scenario.name,
+                "seed": row.record.scenario.seed,
+                "fingerprint": row.record.summary.get("fingerprint"),
+                "repeats": row.record.complete().count(),
+                "stop_reasons": row.record.stop_reasons,
+                "peers": row.figures.peers,
+                "links": row.figures.links,
+                "algebraic_connectivity": graph(row.figures.algebraic_connectivity),
+                "metropolis_gap": graph(row.figures.metropolis_gap),
+                "diameter": row.figures.diameter,
+                "parameters": parameters.collect::<serde_json::Map<_, _>>(),
+                "figures": figures.collect::<serde_json::Map<_, _>>(),
+                "ledger": ledger.collect::<Vec<_>>(),
+            })
+        });
+        json!({
+            "hushmesh": env!("CARGO_PKG_VERSION"),
+            "target": self.target.map(|target| json!({
+                "metric": target.metric.name(), "value": target.value,
+            })),
+            "paired": self.paired,
+            "rows": rows.collect::<Vec<_>>(),
+            "summary": self.sentences(),
+            "notes": self.notes,
+            "warnings": self.warnings,
+        })
+    }
+
+    /// Writes comparison.csv, .md, .tex and .json, report.json and report.html.
+    ///
+    /// # Errors
+    /// A file system that refuses.
+    pub fn write_files(&self, directory: &RunDirectory) -> Result<(), DirectoryError> {
+        let (table, page) = (self.table(), self.page());
+        directory.write("comparison.csv", table.to_csv().as_bytes())?;
+        directory.write("comparison.md", self.markdown(&table).as_bytes())?;
+        directory.write("comparison.tex", table.to_latex().as_bytes())?;
+        directory.write("comparison.json", format!("{:#}\n", self.to_json()).as_bytes())?;
+        directory.write(super::files::DATA, &page.to_json())?;
+        for (name, content) in page.files(false) {
+            directory.write(&name, &content)?;
+        }
+        Ok(())
     }
 }
-#[derive(Debug)]
-pub struct Comparison;
-impl Comparison {
-    pub fn new(_: Vec<(String, Record)>, _: Option<Target>, _: Vec<String>) -> Self {
-        Self
+
+/// The columns of figures that come from repeats, without those that nobody measured; nothing of runs
+/// that failed.
+pub(super) fn quantities(
+    records: &[Option<&Record>],
+    at_the_end: &[Metric],
+    target: Option<Target>,
+    paired: bool,
+) -> Vec<Quantity> {
+    let when = if target.is_some() { "to target" } else { "at the end" };
+    let over = |outcome: &dyn Fn(&Record) -> Outcome| {
+        records.iter().map(|record| record.map_or(Outcome::Missing, outcome)).collect::<Vec<_>>()
+    };
+    let costs = Cost::ALL.into_iter().map(|cost| {
+        let outcomes = over(&|record| match target {
+            Some(target) => Outcome::to_target(record, target, cost),
+            None => Outcome::at_end(record, |row| cost.at(record, row)),
+        });
+        let key = match target {
+            Some(_) => format!("{}_to_target", cost.name()),
+            None => cost.name().to_owned(),
+        };
+        let quantity = Quantity::new(&key, format!("{} {when}", cost.label()), outcomes, paired);
+        if cost == Cost::Bytes { quantity.in_bytes() } else { quantity }
+    });
+    let wanted = target.map(|target| target.metric).filter(|metric| !at_the_end.contains(metric));
+    let finals = wanted.into_iter().chain(at_the_end.iter().copied()).map(|metric| {
+        let outcomes = over(&|record| match record.column(metric) {
+            Some(_) => Outcome::at_end(record, |row| record.value(row, metric)),
+            None => Outcome::Missing,
+        });
+        Quantity::new(metric.name(), format!("final {}", metric.label()), outcomes, paired)
+    });
+    costs.chain(finals).filter(|quantity| !quantity.is_empty()).collect()
+}
+
+/// A graph's figure as a cell.
+fn of_graph(value: Option<GraphValue>) -> Cell {
+    match value {
+        Some(GraphValue { method: Method::NotConverged { .. }, .. }) => "not settled".into(),
+        Some(GraphValue { value, .. }) => value.into(),
+        None => Cell::Missing,
     }
-    pub fn table(&self) -> Table {
-        Table::new([])
-    }
-    pub fn terminal(&self, _: usize) -> String {
-        String::new()
-    }
-    pub fn to_json(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-    pub fn write_files(&self, _: &RunDirectory, _: bool) -> Result<(), DirectoryError> {
-        Ok(())
+}
+
+fn diameter(diameter: Option<Diameter>) -> Cell {
+    match diameter {
+        Some(Diameter { at_least, at_most }) if at_least == at_most => {
+            Cell::Number(f64::from(at_least))
+        }
+        Some(Diameter { at_least, at_most }) => Cell::Text(format!("{at_least} to {at_most}")),
+        None => Cell::Missing,
     }
 }

@@ -303,7 +303,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Text in which Markdown finds nothing to interpret.
-fn markdown(text: &str) -> String {
+pub(in crate::report) fn markdown(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {

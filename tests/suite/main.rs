@@ -3,6 +3,7 @@
 mod architecture;
 mod bad_input;
 mod check;
+mod comparison;
 mod convergence;
 mod determinism;
 mod extremes;

@@ -30,6 +30,8 @@ pub struct Summary {
     pub fingerprint: String,
     /// Why repeats ended: one word if all for the same reason, else `mixed`.
     pub stop_reason: &'static str,
+    /// Why each repeat ended, an incomplete one included.
+    pub stop_reasons: Vec<StopReason>,
     /// The penalty or the step, by name.
     pub parameter: Option<(&'static str, f64)>,
     /// The rounds that were run.
@@ -125,6 +127,7 @@ pub fn summary(result: &RunResult) -> Summary {
         repeats: complete.len(),
         fingerprint: result.fingerprint.clone(),
         stop_reason,
+        stop_reasons: result.repeats.iter().map(|repeat| repeat.stop_reason).collect(),
         parameter: match &result.scenario.protocol {
             ProtocolConfig::Admm(AdmmConfig { penalty: Automatic::Value(beta), .. }) => {
                 Some(("penalty", *beta))
@@ -259,6 +262,7 @@ impl Summary {
             "repeats": self.repeats,
             "fingerprint": self.fingerprint,
             "stop_reason": self.stop_reason,
+            "stop_reasons": self.stop_reasons,
             "metrics": object(metrics),
             "predicted_rate": self.predicted_rate,
             "measured_rate": self.measured_rate,

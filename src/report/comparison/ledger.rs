@@ -1,0 +1,102 @@
+//! What each observer learns: the ledger of every run, without what says nothing.
+
+use crate::privacy::{Observer, Piece};
+use crate::report::{Cell, Column, Record, figure};
+
+/// Two losses closer than this, relatively, are one.
+const SAME: f64 = 1e-9;
+
+/// A loss of every run against some observers, who learn the same in each.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Losses {
+    piece: Piece,
+    observers: Vec<Observer>,
+    /// By run; NaN where the ledger has no line.
+    pub(super) epsilons: Vec<f64>,
+}
+
+/// The losses of these runs, observers who learn the same put together.
+pub(super) fn losses(records: &[&Record]) -> Vec<Losses> {
+    let mut all: Vec<Losses> = Vec::new();
+    for piece in [Piece::Label, Piece::Features] {
+        for observer in Observer::ALL {
+            let epsilons: Vec<f64> = records
+                .iter()
+                .map(|record| record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon))
+                .collect();
+            if epsilons.iter().all(|epsilon| epsilon.is_nan()) {
+                continue;
+            }
+            let alike = all.iter_mut().find(|l| l.piece == piece && same(&l.epsilons, &epsilons));
+            match alike {
+                Some(losses) => losses.observers.push(observer),
+                None => all.push(Losses { piece, observers: vec![observer], epsilons }),
+            }
+        }
+    }
+    all
+}
+
+fn same(a: &[f64], b: &[f64]) -> bool {
+    let near = |(a, b): (&f64, &f64)| {
+        let finite = a.is_finite() && b.is_finite();
+        a == b
+            || (a.is_nan() && b.is_nan())
+            || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
+    };
+    a.len() == b.len() && a.iter().zip(b).all(near)
+}
+
+impl Losses {
+    /// Whether it is the same for every run, and so is told once.
+    pub(super) fn is_constant(&self) -> bool {
+        self.epsilons.iter().all(|epsilon| same(&[*epsilon], &self.epsilons[..1]))
+    }
+
+    /// Whether a column of these numbers says it all.
+    pub(super) fn is_told_by(&self, column: &[Option<f64>]) -> bool {
+        let known: Vec<f64> = column.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+        same(&self.epsilons, &known)
+    }
+
+    /// The piece of data in a word or two.
+    fn piece(&self) -> &'static str {
+        match self.piece {
+            Piece::Label => "a label",
+            Piece::Features => "a record",
+        }
+    }
+
+    fn observers(&self) -> String {
+        let names: Vec<String> = self.observers.iter().map(Observer::to_string).collect();
+        match names.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+            None => String::new(),
+        }
+    }
+
+    /// The head of its column.
+    pub(super) fn column(&self) -> Column {
+        Column::number(format!("ε of {} against {}", self.piece(), self.observers()))
+    }
+
+    /// The cell of a run.
+    pub(super) fn cell(&self, run: usize) -> Cell {
+        Cell::Number(self.epsilons[run])
+    }
+
+    /// In a sentence, for what is the same for every run.
+    pub(super) fn told(&self) -> String {
+        let (piece, observers) = (self.piece(), self.observers());
+        match self.epsilons.first() {
+            Some(epsilon) if epsilon.is_infinite() => {
+                format!("no row protects {piece} against {observers} (ε = ∞)")
+            }
+            Some(epsilon) => {
+                format!("ε of {piece} against {observers} is {} in every row", figure(*epsilon))
+            }
+            None => String::new(),
+        }
+    }
+}

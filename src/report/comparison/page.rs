@@ -1,0 +1,106 @@
+//! The page of a comparison.
+
+use super::Comparison;
+use super::curves::{drawn, switched};
+use super::outcome::Cost;
+use super::pairing::differing;
+use super::words::{mean, rank_correlation};
+use crate::report::html::{Block, Page};
+use crate::report::svg::plot::{Axis, Line, LinePlot, Series, Style};
+use crate::report::{Cell, Column, Record, Table, figure};
+
+impl Comparison {
+    /// The comparison as a page.
+    pub fn page(&self) -> Page {
+        let names: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        let title = match names.as_slice() {
+            [] => "Comparison of nothing".to_owned(),
+            [only] => format!("Comparison of {only} alone"),
+            names if names.len() <= 4 => format!("Comparison of {}", names.join(", ")),
+            names => format!("Comparison of {} runs", names.len()),
+        };
+        let mut page = Page::new(title).lead(self.caption());
+        for sentence in self.sentences() {
+            page = page.lead(format!("{sentence}."));
+        }
+        let mut result = Vec::new();
+        if !self.warnings.is_empty() {
+            result.push(Block::Warnings(self.warnings.clone()));
+        }
+        result.push(Block::Table(self.table()));
+        let notes = self.notes.iter().map(|note| ("note".to_owned(), note.clone()));
+        result.push(Block::Definitions(notes.collect()));
+        page = page.section("Result", result);
+
+        let records = self.records();
+        let runs: Vec<(&str, &Record)> =
+            names.iter().copied().zip(records.iter().copied()).collect();
+        let curves: Vec<Block> = drawn(self.target)
+            .into_iter()
+            .filter_map(|metric| switched(&runs, metric, self.target))
+            .collect();
+        if !curves.is_empty() {
+            page = page.section("Curves", curves);
+        }
+        if let Some(block) = self.against_connectivity() {
+            page = page.section("Connectivity", vec![block]);
+        }
+        page.section("Scenarios", self.scenarios())
+    }
+
+    /// Rounds to the target against λ₂.
+    fn against_connectivity(&self) -> Option<Block> {
+        self.target?;
+        let rounds = self.cost(Cost::Rounds)?;
+        let (mut series, mut pairs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for (run, row) in self.rows.iter().enumerate() {
+            let connectivity = row.figures.algebraic_connectivity.and_then(|value| value.value);
+            let Some(point) = connectivity.zip(mean(&rounds.outcomes[run])) else {
+                left_out.push(row.name.as_str());
+                continue;
+            };
+            pairs.push(point);
+            let style = Style { colour: Some(run), line: Line::None };
+            series.push(Series::new(row.name.as_str(), [point]).style(style));
+        }
+        if pairs.len() < 2 {
+            return None;
+        }
+        let plot = LinePlot {
+            title: "Rounds to the target against algebraic connectivity".to_owned(),
+            x: Axis::log("λ₂ of the graph's Laplacian"),
+            y: Axis::log("rounds to the target"),
+            series,
+            ..LinePlot::default()
+        };
+        let mut caption = "A point for every row: the mean over repeats.".to_owned();
+        if let Some(correlation) = rank_correlation(&pairs) {
+            caption += &format!(
+                " Spearman's rank correlation of the {} rows is {}.",
+                pairs.len(),
+                figure((correlation * 1e3).round() / 1e3)
+            );
+        }
+        if !left_out.is_empty() {
+            caption +=
+                &format!(" Left out, since there is no mean or no λ₂: {}.", left_out.join(", "));
+        }
+        Some(Block::plot(plot, caption))
+    }
+
+    /// Where the scenarios differ.
+    fn scenarios(&self) -> Vec<Block> {
+        let differing = differing(&self.records());
+        if differing.is_empty() {
+            return vec![Block::paragraph("All rows have the same scenario, but for its name.")];
+        }
+        let names = self.rows.iter().map(|row| Column::text(row.name.as_str()));
+        let mut table = Table::new([Column::text("field")].into_iter().chain(names));
+        for (path, values) in differing {
+            let cells = values.into_iter().map(|value| value.map_or(Cell::Missing, Cell::Text));
+            table.row([Cell::Text(path)].into_iter().chain(cells));
+        }
+        let caption = "The fields in which the rows' scenarios differ, after `auto` is resolved.";
+        vec![Block::Table(table.caption(caption))]
+    }
+}

@@ -1,0 +1,196 @@
+use serde_json::json;
+
+use super::axes::is_logarithmic;
+use super::*;
+use crate::experiment::StopReason;
+use crate::report::record::made::{record, repeat};
+
+const RING: &str = "{ring: {peers: 5}}";
+const PENALTY: &str = "protocol.admm.penalty";
+
+fn axis(path: &str, values: &[Value]) -> SweepAxis {
+    let label = path.rsplit('.').next().unwrap().to_owned();
+    SweepAxis { path: path.to_owned(), label, values: values.to_vec(), zipped: false }
+}
+
+fn target() -> Option<Target> {
+    Some(Target { metric: Metric::OptimumDistance, value: 0.01 })
+}
+
+/// A run of three repeats that reach the target in these rounds of 50.
+fn reaching(rounds: [u32; 3]) -> Record {
+    let repeats = rounds.map(|round| repeat(50, Some(round), 0.9));
+    record(RING, 1, repeats.to_vec())
+}
+
+fn point(values: &[(&str, Value)], outcome: Result<Record, String>) -> SweepPoint {
+    let told: Vec<String> = values.iter().map(|(_, value)| axes::told(value)).collect();
+    SweepPoint {
+        values: values.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect(),
+        name: told.join(" "),
+        outcome,
+    }
+}
+
+/// Penalties 0.1, 1 and 10, the last of which failed.
+fn one_axis() -> SweepReport {
+    let values = [json!(0.1), json!(1.0), json!(10.0)];
+    let mut short = reaching([10, 20, 30]);
+    short.repeats[1] = repeat(40, None, 0.7);
+    let points = vec![
+        point(&[(PENALTY, values[0].clone())], Ok(reaching([10, 11, 12]))),
+        point(&[(PENALTY, values[1].clone())], Ok(short)),
+        point(&[(PENALTY, values[2].clone())], Err("data: none, \"sorry\"\nline two".to_owned())),
+    ];
+    SweepReport::new("penalties", vec![axis(PENALTY, &values)], points, target())
+}
+
+#[test]
+fn results_are_tidy_and_exact() {
+    let csv = one_axis().results_csv();
+    let mut reader = csv::Reader::from_reader(csv.as_slice());
+    let head: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let at = |name: &str| head.iter().position(|other| other == name).unwrap();
+    let lines: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(lines.len(), 3 + 3 + 1);
+    let column =
+        |name: &str| lines.iter().map(|line| line[at(name)].to_owned()).collect::<Vec<_>>();
+    assert_eq!(column(PENALTY), ["0.1", "0.1", "0.1", "1.0", "1.0", "1.0", "10.0"]);
+    assert_eq!(column("repeat"), ["0", "1", "2", "0", "1", "2", ""]);
+    assert_eq!(column("rounds"), ["50", "50", "50", "50", "40", "50", ""]);
+    assert_eq!(column("rounds_to_target"), ["10", "11", "12", "10", "", "30", ""]);
+    assert_eq!(column("messages_to_target"), ["40", "44", "48", "40", "", "120", ""]);
+    assert_eq!(column("status")[5..], ["complete", "failed"]);
+    assert_eq!(column("penalty")[0], "0.3");
+    assert_eq!(column("test_accuracy"), ["0.9", "0.9", "0.9", "0.9", "0.7", "0.9", ""]);
+    assert_eq!(column("error")[6], "data: none, \"sorry\"\nline two");
+}
+
+#[test]
+fn the_terminal_tells_means_shortfalls_and_failures() {
+    let text = one_axis().terminal(1000);
+    // 10, 11, 12: 11 ± 4.303/√3.
+    for part in ["11.0 ± 2.5", "> 40 (2 of 3)", "failed: data: none", "only 3 repeats", "line two"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let narrow = one_axis().terminal(60);
+    assert!(narrow.lines().count() > text.lines().count());
+}
+
+#[test]
+fn one_axis_of_numbers_gives_lines_and_failures_stay_visible() {
+    let html = one_axis().page().render();
+    assert!(html.contains("A sweep of 3 points, 1 of which failed."));
+    assert!(html.contains("Without a mean: 1.0 (target not reached), 10.0 (failed)"), "{html}");
+    assert!(html.contains("Along the axes") && html.contains("Convergence"));
+}
+
+/// All choices of two, three or four axes; the figure is told by the values alone.
+fn grid(dimensions: usize) -> SweepReport {
+    let axes: Vec<SweepAxis> = [
+        axis(PENALTY, &[json!(0.1), json!(1.0), json!(10.0)]),
+        axis("topology", &[json!("ring"), json!("star")]),
+        axis("data.samples", &[json!(8), json!(16), json!(24), json!(32)]),
+        axis("model.regularisation", &[json!(1), json!(2), json!(3), json!(4)]),
+    ][..dimensions]
+        .to_vec();
+    let mut points = vec![Vec::new()];
+    for axis in &axes {
+        let longer = |values: &Vec<(String, Value)>| {
+            let each = axis.values.iter().map(|value| {
+                let mut values = values.clone();
+                values.push((axis.path.clone(), value.clone()));
+                values
+            });
+            each.collect::<Vec<_>>()
+        };
+        points = points.iter().flat_map(longer).collect();
+    }
+    let points = points.iter().enumerate().map(|(at, values)| {
+        let values: Vec<(&str, Value)> =
+            values.iter().map(|(path, value)| (path.as_str(), value.clone())).collect();
+        let round = 5 + at as u32 % 30;
+        point(&values, Ok(reaching([round, round + 1, round + 2])))
+    });
+    let points = points.collect();
+    SweepReport::new("grid", axes, points, target())
+}
+
+#[test]
+fn two_axes_give_maps_and_lines() {
+    let html = grid(2).page().render();
+    // The cell of penalty 1 and a star: the fourth point, rounds 8, 9, 10.
+    assert!(html.contains("penalty 1.0, topology star: 9<"), "{html}");
+    assert!(html.contains("Rounds to target over penalty, by topology"));
+}
+
+#[test]
+fn more_axes_give_small_plots_of_which_the_number_is_limited() {
+    let three = grid(3).page().render();
+    assert!(three.contains("Rounds to target over samples, by penalty"));
+    assert!(three.contains(">topology = ring<") && three.contains(">topology = star<"));
+    assert!(!three.contains("The first 12 of"), "3 · 2 plots of convergence at the most");
+    let four = grid(4).page().render();
+    assert!(four.contains("The first 12 of 24 plots"));
+}
+
+#[test]
+fn zipped_axes_are_one() {
+    let mut report = grid(2);
+    report.axes[1].zipped = true;
+    let dimensions = axes::Dimension::of(&report.axes);
+    assert_eq!(dimensions.len(), 1);
+    assert_eq!(dimensions[0].label, "penalty, topology");
+}
+
+#[test]
+fn values_are_logarithmic_when_their_ratios_are_alike() {
+    assert!(is_logarithmic(&[0.1, 1.0, 10.0]));
+    assert!(is_logarithmic(&[1.0, 2.0, 4.0, 8.0, 16.0]));
+    assert!(is_logarithmic(&[0.01, 1.0]));
+    assert!(!is_logarithmic(&[10.0, 20.0, 30.0, 40.0, 100.0]));
+    assert!(!is_logarithmic(&[0.0, 1.0, 10.0]));
+    assert!(!is_logarithmic(&[1.0, 10.0]));
+    assert!(!is_logarithmic(&[]));
+}
+
+#[test]
+fn nothing_one_point_and_nothing_but_failures_are_sweeps_too() {
+    let fails = vec![point(&[("seed", json!(1))], Err("no".to_owned()))];
+    let one = vec![point(&[("seed", json!(1))], Ok(reaching([1, 2, 3])))];
+    for (points, target) in [(vec![], target()), (fails, None), (one, None)] {
+        let report = SweepReport::new("odd", vec![axis("seed", &[json!(1)])], points, target);
+        assert!(report.page().render().contains("A sweep of"));
+        assert!(!report.terminal(80).is_empty());
+        let csv = report.results_csv();
+        let lines = csv::Reader::from_reader(csv.as_slice()).into_records().map(Result::unwrap);
+        assert!(lines.count() <= 3);
+        assert_eq!(report.page().render(), report.page().render());
+    }
+}
+
+#[test]
+fn hostile_names_stay_text_and_divergence_is_said() {
+    let hostile = "</script><b>,\"";
+    let mut wild = reaching([1, 2, 3]);
+    wild.stop_reasons[0] = StopReason::Diverged;
+    let points = vec![
+        point(&[("a", json!(hostile))], Ok(wild)),
+        point(&[("a", json!("plain"))], Err(hostile.to_owned())),
+    ];
+    let axes = vec![axis("a", &[json!(hostile), json!("plain")])];
+    let report = SweepReport::new(hostile, axes, points, target());
+    let folder = tempfile::tempdir().unwrap();
+    let directory = RunDirectory::create(&folder.path().join("out"), false).unwrap();
+    report.write_files(&directory).unwrap();
+    let read = |name: &str| std::fs::read_to_string(directory.unfinished().join(name)).unwrap();
+    assert!(!read("report.html").contains("<b>"));
+    assert!(read("results.csv").contains("diverged"));
+    assert!(report.terminal(500).contains("1 of 3 repeats diverged"));
+    let json: Value = serde_json::from_str(&read("summary.json")).unwrap();
+    assert_eq!(json["points"][0]["values"]["a"], hostile);
+    assert_eq!(json["points"][0]["figures"]["rounds_to_target"]["status"], "diverged");
+    assert_eq!(json["points"][1]["status"], "failed");
+    assert!(crate::report::Page::from_json(read("report.json").as_bytes()).is_ok());
+}
