@@ -25,5 +25,5 @@ pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval, with_sign};
 pub use record::{Record, RecordError};
 pub use svg::Svg;
-pub use sweep::{SweepAxis, SweepPoint, SweepReport};
+pub use sweep::{SweepPoint, SweepReport};
 pub use table::{Cell, Column, Table};

@@ -10,7 +10,7 @@ use super::{CompareArguments, TableFormat};
 use crate::experiment::{Purpose, RunDirectory, Study, StudyPoint};
 use crate::measure::What;
 use crate::protocol::{Automatic, ProtocolConfig};
-use crate::report::comparison::Target;
+use crate::report::Target;
 use crate::scenario::{Checked, fit_for_file, own_name, relocated};
 
 /// Noise-free methods are compared by the rounds to this distance, unless told otherwise.

@@ -16,10 +16,8 @@ use crate::experiment::{
     COMPLETE, Options, PointOutcome, Progress, Purpose, RunDirectory, STUDY, Study, StudyPoint,
     side_by_side, study_fingerprint,
 };
-use crate::report::comparison::{Comparison, Target};
-use crate::report::record::Record;
 use crate::report::run::write_files;
-use crate::report::sweep::{SweepPoint, SweepReport};
+use crate::report::{Comparison, Record, RecordError, SweepPoint, SweepReport, Target};
 use crate::scenario::{Checked, Scenario, Sweep};
 
 /// Where the runs of a study are, in its directory.
@@ -226,9 +224,9 @@ fn gather(
         });
     }
     let fingerprint = study_fingerprint(fingerprints.iter().map(|text| text.trim()));
-    let diverged = records.iter().flatten().any(Record::diverged);
+    let diverged = records.iter().flatten().any(Record::any_diverged);
     let target = study.target.as_deref().map(Target::parse).transpose();
-    let target = target.map_err(Failure::arguments)?;
+    let target = target.map_err(|error| Failure::arguments(error.to_string()))?;
     let width = terminal_width();
     Ok(match &study.purpose {
         Purpose::Sweep(axes) => {
@@ -268,4 +266,10 @@ fn gather(
             }
         }
     })
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        Self { code: Code::Input, text: format!("error: {error}") }
+    }
 }

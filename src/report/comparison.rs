@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use self::ledger::{Losses, losses};
 use self::pairing::Pairing;
+use super::files::write_page;
 use super::{Cell, Column, Record, Table, figure};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
@@ -239,17 +240,13 @@ impl Comparison {
     ///
     /// # Errors
     /// A file system that refuses.
-    pub fn write_files(&self, directory: &RunDirectory) -> Result<(), DirectoryError> {
-        let (table, page) = (self.table(), self.page());
+    pub fn write_files(&self, directory: &RunDirectory, plots: bool) -> Result<(), DirectoryError> {
+        let table = self.table();
         directory.write("comparison.csv", table.to_csv().as_bytes())?;
         directory.write("comparison.md", self.markdown(&table).as_bytes())?;
         directory.write("comparison.tex", table.to_latex().as_bytes())?;
         directory.write("comparison.json", format!("{:#}\n", self.to_json()).as_bytes())?;
-        directory.write(super::files::DATA, &page.to_json())?;
-        for (name, content) in page.files(false) {
-            directory.write(&name, &content)?;
-        }
-        Ok(())
+        write_page(&self.page(), directory, plots)
     }
 }
 

@@ -160,6 +160,11 @@ impl Record {
         self.stop_reasons.get(repeat) == Some(&StopReason::Diverged)
     }
 
+    /// Whether any repeat did.
+    pub fn any_diverged(&self) -> bool {
+        self.stop_reasons.contains(&StopReason::Diverged)
+    }
+
     /// The place of a metric among a row's values.
     pub fn column(&self, metric: Metric) -> Option<usize> {
         self.metrics.iter().position(|&m| m == metric)

@@ -14,22 +14,11 @@ use serde_json::{Map, Value, json};
 
 use self::axes::told;
 use super::comparison::{AT_THE_END, FEW_REPEATS, Outcome, Quantity, Target, quantities, wrapped};
-use super::{Cell, Column, Record, Table, files};
+use super::files::write_page;
+use super::{Cell, Column, Record, Table};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
-
-/// A field of the scenario that takes several values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SweepAxis {
-    /// The field, by its dotted path.
-    pub path: String,
-    /// Its name for people.
-    pub label: String,
-    /// Its values, in their order.
-    pub values: Vec<Value>,
-    /// Whether it moves together with the axis before it, not by itself.
-    pub zipped: bool,
-}
+use crate::scenario::SweepAxis;
 
 /// One run of a sweep.
 #[derive(Clone, Debug)]
@@ -234,15 +223,10 @@ impl SweepReport {
     ///
     /// # Errors
     /// A file system that refuses.
-    pub fn write_files(&self, directory: &RunDirectory) -> Result<(), DirectoryError> {
-        let page = self.page();
+    pub fn write_files(&self, directory: &RunDirectory, plots: bool) -> Result<(), DirectoryError> {
         directory.write("results.csv", &self.results_csv())?;
         directory.write("summary.json", format!("{:#}\n", self.to_json()).as_bytes())?;
-        directory.write(files::DATA, &page.to_json())?;
-        for (name, content) in page.files(false) {
-            directory.write(&name, &content)?;
-        }
-        Ok(())
+        write_page(&self.page(), directory, plots)
     }
 }
 

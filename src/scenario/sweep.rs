@@ -161,7 +161,7 @@ pub struct SweepAxis {
     pub label: String,
     /// Its values.
     pub values: Vec<Json>,
-    /// Whether it changes together with the other zipped ones.
+    /// Whether it changes together with the one before it, and not by itself.
     pub zipped: bool,
 }
 
@@ -240,6 +240,11 @@ impl Sweep {
             axes.retain(|(axis, _)| axis.path != path);
             let axis = SweepAxis { path, label: String::new(), values, zipped: false };
             axes.push((axis, Origins::Argument(format!("--sweep {argument}"))));
+        }
+        // The first of the zipped ones is an axis as others are, which the rest of them follow.
+        let mut zipped = axes.iter_mut().map(|(axis, _)| axis).filter(|axis| axis.zipped);
+        if let Some(first) = zipped.next() {
+            first.zipped = false;
         }
         let (mut axes, sources): (Vec<SweepAxis>, Vec<Origins>) = axes.into_iter().unzip();
         let paths: Vec<String> = axes.iter().map(|axis| axis.path.clone()).collect();
@@ -394,10 +399,9 @@ fn labels(paths: &[String]) -> Vec<String> {
 
 /// Every combination, with a name of its own.
 fn points(axes: &[SweepAxis]) -> Result<Vec<Point>, Problems> {
-    // The zipped ones count as one.
-    let zipped = axes.iter().find(|axis| axis.zipped).map(|axis| axis.values.len());
-    let lengths = axes.iter().filter(|axis| !axis.zipped).map(|axis| axis.values.len());
-    let lengths: Vec<usize> = lengths.chain(zipped).collect();
+    // Zipped ones count with the one that they follow.
+    let lengths: Vec<usize> =
+        axes.iter().filter(|axis| !axis.zipped).map(|axis| axis.values.len()).collect();
     let count = lengths.iter().try_fold(1_usize, |all, &one| all.checked_mul(one));
     let Some(count) = count.filter(|&count| count <= MOST_POINTS) else {
         let message = format!("a sweep over more than {MOST_POINTS} points");
@@ -417,10 +421,16 @@ fn points(axes: &[SweepAxis]) -> Result<Vec<Point>, Problems> {
             })
             .collect();
         digits.reverse();
-        let (mut own, together) = (digits.iter().copied(), digits.last().copied().unwrap_or(0));
+        let mut own = digits.iter().copied();
+        let mut digit = 0;
         let at: Vec<usize> = axes
             .iter()
-            .map(|axis| if axis.zipped { together } else { own.next().unwrap_or(0) })
+            .map(|axis| {
+                if !axis.zipped {
+                    digit = own.next().unwrap_or(0);
+                }
+                digit
+            })
             .collect();
         let parts = axes
             .iter()

@@ -30,8 +30,8 @@ fn finished(topology: &str, folder: &Path) -> (RunResult, PathBuf) {
     let directory = RunDirectory::create(&folder.join(topology), false).expect("a free name");
     let timing = Timing { seconds: 0.0, engine: String::new() };
     let yaml = to_yaml(&result.scenario);
-    write_files(&result, &yaml, &timing, &directory, false).expect("a writable directory");
-    let place = directory.finish(result.scenario.repeat).expect("a writable directory");
+    write_files(&result, &yaml, Some(&timing), &directory, false).expect("a writable directory");
+    let place = directory.finish().expect("a writable directory");
     (result, place)
 }
 
@@ -80,9 +80,9 @@ fn graphs_compare_from_their_files_as_from_memory() {
     assert!(comparison.warnings().is_empty(), "{:?}", comparison.warnings());
 
     let directory = RunDirectory::create(&folder.path().join("out"), false).expect("a free name");
-    comparison.write_files(&directory).expect("a writable directory");
+    comparison.write_files(&directory, false).expect("a writable directory");
     let again = RunDirectory::create(&folder.path().join("again"), false).expect("a free name");
-    Comparison::new(read(), Some(target), vec![]).write_files(&again).expect("written");
+    Comparison::new(read(), Some(target), vec![]).write_files(&again, false).expect("written");
     for name in [
         "comparison.csv",
         "comparison.md",

@@ -625,7 +625,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 
 fn sweep() -> impl Strategy<Value = SweepConfig> {
     let range = (number(1e-9, 1e9), number(1e-9, 1e9), 2_u32..1000)
-        .prop_map(|(from, to, points)| Range { from, to, points });
+        .prop_map(|(from, to, points)| Range { from, to, points })
+        .boxed();
     let value = prop_oneof![
         any::<bool>().prop_map(Json::from),
         any::<u64>().prop_map(Json::from),
@@ -637,7 +638,8 @@ fn sweep() -> impl Strategy<Value = SweepConfig> {
         prop::collection::vec(value, 1..4).prop_map(Values::List),
         range.clone().prop_map(Values::Linear),
         range.prop_map(Values::Log),
-    ];
+    ]
+    .boxed();
     let fields =
         || prop::collection::vec(("[a-z]{1,8}(\\.[a-z-]{1,8}){0,3}", values.clone()), 0..3);
     (fields(), fields()).prop_map(|(grid, zip)| SweepConfig {

@@ -260,7 +260,7 @@ fn hostile_names_stay_text_in_every_file() {
     let folder = tempfile::tempdir().unwrap();
     let directory = RunDirectory::create(&folder.path().join("out"), false).unwrap();
     let comparison = Comparison::new(rows, target(), vec![hostile.to_owned()]);
-    comparison.write_files(&directory).unwrap();
+    comparison.write_files(&directory, false).unwrap();
     let read = |name: &str| std::fs::read_to_string(directory.unfinished().join(name)).unwrap();
     let html = read("report.html");
     assert!(!html.contains("<b>") && !html.contains(&hostile[..10]));

@@ -183,7 +183,7 @@ fn hostile_names_stay_text_and_divergence_is_said() {
     let report = SweepReport::new(hostile, axes, points, target());
     let folder = tempfile::tempdir().unwrap();
     let directory = RunDirectory::create(&folder.path().join("out"), false).unwrap();
-    report.write_files(&directory).unwrap();
+    report.write_files(&directory, false).unwrap();
     let read = |name: &str| std::fs::read_to_string(directory.unfinished().join(name)).unwrap();
     assert!(!read("report.html").contains("<b>"));
     assert!(read("results.csv").contains("diverged"));
