@@ -4,6 +4,8 @@ mod check;
 mod compare;
 mod data;
 mod exit;
+mod list;
+mod pages;
 mod predict;
 mod privacy;
 mod progress;
@@ -22,20 +24,16 @@ use self::exit::Code;
 use crate::network::EngineKind;
 use crate::scenario::schema;
 
-const CODES: &str = "\
-Exit codes:
-    0  done
-    1  the run failed: peers stuck, a peer that cannot go on, an optimum that cannot be found
-    2  wrong arguments
-    3  the scenario is not valid, or its graph file is not
-    4  a data file, a graph given as argument, or a report.json cannot be used
-    5  files cannot be written, or --out exists
-    6  done, but a repeat diverged
-  130  interrupted; the run can be resumed";
+const EXAMPLES: &str = "\
+Examples:
+  hushmesh check scenarios/quickstart.yaml
+  hushmesh run scenarios/quickstart.yaml
+  hushmesh compare scenarios/topologies.yaml --topology 'topologies/*-10.yaml'
+  hushmesh list protocols";
 
 /// Peers that learn together over a graph without showing each other their data.
 #[derive(Debug, Parser)]
-#[command(name = "hushmesh", version, about, after_help = CODES)]
+#[command(name = "hushmesh", version, about, after_help = format!("{EXAMPLES}\n\n{}", Code::table()))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -85,16 +83,48 @@ Examples:
   hushmesh report runs/ring runs/star --plots svg")]
     Report(ReportArguments),
     /// Look at the data that a scenario's peers learn from.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "\
+Example:
+  hushmesh data show scenarios/quickstart.yaml"
+    )]
     Data(data::DataCommand),
     /// Look at a graph, make one, or find the links it lacks.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  hushmesh topology show topologies/pdml-10.yaml
+  hushmesh topology generate '{ring: {peers: 10}}' --out ring.yaml
+  hushmesh topology suggest topologies/path-10.yaml --add 3"
+    )]
     Topology(topology::TopologyCommand),
     /// Print the JSON Schema of scenario files, for editors.
     #[command(after_help = "\
 Example:
   hushmesh schema > hushmesh.schema.json")]
     Schema,
+    /// List what a scenario can name: protocols, graphs, losses, policies, data, metrics.
+    #[command(after_help = "\
+Examples:
+  hushmesh list
+  hushmesh list topologies
+  hushmesh list metrics --json")]
+    List(list::ListArguments),
+    /// Print a script by which a shell completes commands and options.
+    #[command(after_help = "\
+Examples:
+  hushmesh completions bash > ~/.local/share/bash-completion/completions/hushmesh
+  hushmesh completions zsh > ~/.zfunc/_hushmesh
+  hushmesh completions fish > ~/.config/fish/completions/hushmesh.fish")]
+    Completions(pages::CompletionsArguments),
+    /// Print the manual, or write a page of it for every command.
+    #[command(after_help = "\
+Examples:
+  hushmesh man > hushmesh.1
+  hushmesh man --out ~/.local/share/man/man1")]
+    Man(pages::ManArguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -283,6 +313,9 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::report(&arguments),
         Command::Data(command) => data::data(&command),
         Command::Topology(command) => topology::topology(&command),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Completions(arguments) => pages::completions(&arguments),
+        Command::Man(arguments) => pages::man(&arguments),
         Command::Schema => print(&format!("{:#}\n", schema().to_value())).map(|()| Code::Done),
     };
     match outcome {
@@ -309,5 +342,59 @@ fn print(text: &str) -> Result<(), exit::Failure> {
             text: format!("error: standard output: {error}"),
         }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// All commands of the tree, the program first.
+    fn walk(command: &clap::Command, found: &mut Vec<clap::Command>) {
+        found.push(command.clone());
+        for inner in command.get_subcommands() {
+            walk(inner, found);
+        }
+    }
+
+    /// The words of a line as a shell sees them: blanks separate, single quotes hold together.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_that_it_takes() {
+        let mut commands = Vec::new();
+        walk(&Arguments::command(), &mut commands);
+        assert!(commands.len() > 12);
+        for command in commands {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Example"), "{} has no example", command.get_name());
+            let examples: Vec<&str> =
+                help.lines().filter_map(|line| line.strip_prefix("  hushmesh ")).collect();
+            assert!(!examples.is_empty(), "{}: {help}", command.get_name());
+            for example in examples {
+                // What is redirected is none of the program's business.
+                let typed = example.split(" > ").next().unwrap();
+                let words = words(&format!("hushmesh {typed}"));
+                let parsed = Arguments::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn the_tree_of_commands_holds_together() {
+        Arguments::command().debug_assert();
     }
 }

@@ -18,6 +18,45 @@ pub(super) enum Code {
     Interrupted = 130,
 }
 
+impl Code {
+    /// All of them, in the order of their numbers.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Run,
+        Self::Arguments,
+        Self::Scenario,
+        Self::Input,
+        Self::Files,
+        Self::Diverged,
+        Self::Interrupted,
+    ];
+
+    /// What `--help`, the manual and the guide say of it.
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Run => {
+                "the run failed: peers stuck, a peer that cannot go on, an optimum that cannot be found"
+            }
+            Self::Arguments => "wrong arguments",
+            Self::Scenario => "the scenario is not valid, or the graph file that it names",
+            Self::Input => {
+                "a data file, or a graph given as argument, cannot be used; a random graph cannot be \
+                 drawn in a later repeat"
+            }
+            Self::Files => "files cannot be written, or --out exists",
+            Self::Diverged => "done, but a repeat diverged",
+            Self::Interrupted => "interrupted; the run can be resumed",
+        }
+    }
+
+    /// The table of all codes, for `--help`.
+    pub(super) fn table() -> String {
+        let line = |code: Self| format!("\n  {:>3}  {}", code as u8, code.meaning());
+        Self::ALL.into_iter().fold(String::from("Exit codes:"), |table, code| table + &line(code))
+    }
+}
+
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
@@ -68,5 +107,23 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Directory(_) => Code::Files,
         };
         Self { code, text: format!("error: {error}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_has_the_same_table() {
+        let guide = include_str!("../../docs/guide.md");
+        let (_, section) = guide.split_once("\n## Errors and exit codes\n").unwrap();
+        let rows: Vec<String> = (section.split_once("\n## ").map_or(section, |(own, _)| own))
+            .lines()
+            .filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit())
+            .map(|line| line.replace('`', ""))
+            .collect();
+        let expected = Code::ALL.map(|code| format!("| {} | {} |", code as u8, code.meaning()));
+        assert_eq!(rows, expected);
     }
 }

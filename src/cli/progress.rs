@@ -5,6 +5,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::experiment::Progress;
 use crate::report::figure;
 
+/// Without colours, so that `NO_COLOR` has nothing to take away.
+const TEMPLATE: &str = "{prefix} {wide_bar} {pos}/{len} rounds  {per_sec}  {eta} left  {msg}";
+
 /// Shows rounds, rate, time left and the current gap.
 pub(super) struct ProgressLine {
     bar: ProgressBar,
@@ -18,8 +21,7 @@ impl ProgressLine {
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         // How many rounds there are is known with the first of them.
         let bar = ProgressBar::with_draw_target(None, target);
-        let template = "{prefix} {wide_bar} {pos}/{len} rounds  {per_sec}  {eta} left  {msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
         Self { bar, repeats }

@@ -87,6 +87,9 @@ pub(super) struct GenerateArguments {
     /// Replace the --out file where it exists.
     #[arg(long, requires = "out")]
     force: bool,
+    /// Print JSON, which can be read as a graph file too.
+    #[arg(long, conflicts_with = "out")]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -294,6 +297,10 @@ fn generate(arguments: &GenerateArguments) -> Result<String, Failure> {
         .map_err(|error| Failure { code: Code::Files, text: format!("error: {error}") })?;
     match &arguments.out {
         Some(file) => write(file, &text, arguments.force).map(|()| String::new()),
+        None if arguments.json => {
+            let json: Json = serde_yaml::from_str(&text).expect("a graph file holds what JSON has");
+            Ok(format!("{json:#}\n"))
+        }
         None => Ok(text),
     }
 }

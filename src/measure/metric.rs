@@ -1,9 +1,13 @@
 //! The figures by name.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::config::{MeasureConfig, What};
 
 /// A column of metrics.csv and an entry of summary.json.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// max_i |w_i − w̄|, w̄ the mean over peers.
     ConsensusGap,

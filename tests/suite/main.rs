@@ -10,6 +10,7 @@ mod extremes;
 mod golden;
 mod golden_server;
 mod golden_walk;
+mod habits;
 mod interrupt;
 mod labels;
 mod output;

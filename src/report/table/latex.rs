@@ -261,7 +261,8 @@ mod tests {
                     } else {
                         // A command in text ends where its empty group says, one in a formula at
                         // whatever is no letter.
-                        !in_formula && !(chars.next() == Some('{') && chars.next() == Some('}'))
+                        let mut group = || chars.next() == Some('{') && chars.next() == Some('}');
+                        !(in_formula || group())
                     }
                 }
                 '$' => {
