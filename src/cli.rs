@@ -25,7 +25,7 @@ Exit codes:
     1  the run failed: peers stuck, a peer that cannot go on, an optimum that cannot be found
     2  wrong arguments
     3  the scenario is not valid, or its graph file is not
-    4  a data file, or a graph given as argument, cannot be used
+    4  data cannot be used or fetched, or a graph given as argument cannot be used
     5  files cannot be written, or --out exists
     6  done, but a repeat diverged
   130  interrupted; the run can be resumed";
@@ -65,7 +65,7 @@ Examples:
   hushmesh predict scenarios/quickstart.yaml
   hushmesh predict scenarios/pdml/twonorm.yaml --set topology='{ring: {peers: 10}}'")]
     Predict(CheckArguments),
-    /// Look at the data that a scenario's peers learn from.
+    /// Get public sets by their names, and look at the data that a scenario's peers learn from.
     #[command(subcommand)]
     Data(data::DataCommand),
     /// Look at a graph, make one, or find the links it lacks.

