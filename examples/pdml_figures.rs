@@ -11,7 +11,7 @@
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hushmesh::experiment::{self, RunResult};
 use hushmesh::measure::Metric;
@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn run(scenario: &str, file: &PathBuf, set: &[String]) -> Result<RunResult, Box<dyn Error>> {
+fn run(scenario: &str, file: &Path, set: &[String]) -> Result<RunResult, Box<dyn Error>> {
     let mut set = set.to_vec();
     set.push(format!("data.source.csv.path={}", file.display()));
     set.push("measure.what=[consensus, risk]".to_string());

@@ -99,7 +99,7 @@ impl Bench {
         self.parcel.fetch("numbers", &self.cache(), clients, from, &|_| {})
     }
 
-    fn from_file(&self) -> Result<Fetched, FetchError> {
+    fn by_hand(&self) -> Result<Fetched, FetchError> {
         self.fetch(&none(), Some(&self.path("tiny-1.2.whl")))
     }
 
@@ -172,7 +172,7 @@ fn sets_of_one_package_come_together_through_either_client() {
 fn an_archive_at_hand_needs_no_client() {
     for client in [Client::Pip, Client::Npm] {
         let bench = Bench::new(client);
-        assert_eq!(bench.from_file().unwrap().sets, ["numbers", "letters"]);
+        assert_eq!(bench.by_hand().unwrap().sets, ["numbers", "letters"]);
         bench.is_complete();
         assert!(bench.path("tiny-1.2.whl").is_file(), "it stays where it was");
     }
@@ -188,7 +188,7 @@ fn another_checksum_is_refused_with_both() {
     let mut other = bench.archive.clone();
     *other.last_mut().unwrap() ^= 1;
     fs::write(bench.path("tiny-1.2.whl"), &other).unwrap();
-    let error = bench.from_file().unwrap_err().to_string();
+    let error = bench.by_hand().unwrap_err().to_string();
     for part in [hash(&other), hash(&bench.archive), "tiny-1.2.whl: found sha256 "] {
         assert!(error.contains(part), "{error}");
     }
@@ -251,17 +251,17 @@ fn a_client_that_fails_is_quoted() {
 #[test]
 fn what_is_damaged_is_made_anew_and_the_rest_left_alone() {
     let bench = Bench::new(Client::Pip);
-    bench.from_file().unwrap();
+    bench.by_hand().unwrap();
     fs::write(bench.cache().join("numbers/numbers.csv"), "a,b\n1,3\n").unwrap();
     fs::write(bench.cache().join("letters/note.txt"), "mine").unwrap();
-    assert_eq!(bench.from_file().unwrap().sets, ["numbers"]);
+    assert_eq!(bench.by_hand().unwrap().sets, ["numbers"]);
     bench.is_complete();
     assert!(bench.cache().join("letters/note.txt").is_file());
 
     fs::remove_file(bench.cache().join("numbers/numbers.csv")).unwrap();
     fs::remove_dir(bench.cache().join("numbers")).unwrap();
     fs::write(bench.cache().join("numbers"), "a file in its place").unwrap();
-    assert_eq!(bench.from_file().unwrap().sets, ["numbers"]);
+    assert_eq!(bench.by_hand().unwrap().sets, ["numbers"]);
     bench.is_complete();
 }
 
@@ -273,13 +273,13 @@ fn an_archive_that_has_something_else_changes_nothing() {
     ] {
         for (client, archive) in [(Client::Pip, zipped(members)), (Client::Npm, tarred(members))] {
             let bench = Bench::with(client, archive);
-            let error = bench.from_file().unwrap_err().to_string();
+            let error = bench.by_hand().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
             assert_eq!(bench.kept(), [".lock"]);
         }
     }
     let bench = Bench::with(Client::Pip, b"no archive".to_vec());
-    assert!(matches!(bench.from_file(), Err(FetchError::Archive { .. })));
+    assert!(matches!(bench.by_hand(), Err(FetchError::Archive { .. })));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn what_an_interrupted_fetch_left_is_removed() {
     let draft = bench.cache().join(".draft-12/archive");
     fs::create_dir_all(&draft).unwrap();
     fs::write(draft.join("half"), "").unwrap();
-    bench.from_file().unwrap();
+    bench.by_hand().unwrap();
     bench.is_complete();
 }
 
@@ -315,6 +315,6 @@ fn two_fetches_at_once_are_one() {
 fn a_cache_that_is_a_file_is_an_error_of_files() {
     let bench = Bench::new(Client::Pip);
     fs::write(bench.cache(), "").unwrap();
-    let error = bench.from_file().unwrap_err();
+    let error = bench.by_hand().unwrap_err();
     assert!(matches!(error, FetchError::Files { .. }), "{error}");
 }
