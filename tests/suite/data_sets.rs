@@ -206,4 +206,10 @@ fn every_set_is_fetched_as_it_is_known() {
     let mut expected: Vec<_> = expected.map(String::from).collect();
     expected.sort();
     assert_eq!(names(&bench.path(CACHE)), expected, "no draft is left");
+
+    let arguments = ["data", "fetch", "mnist", "--to", "copies/of/mnist"];
+    let said = hushmesh(&bench, Path::new(&path), &arguments);
+    assert!(said.code == 0 && said.stdout.starts_with("mnist was there:"), "{said:?}");
+    let copies = names(&bench.path("copies/of/mnist"));
+    assert_eq!(copies, names(&bench.path(CACHE).join("mnist")));
 }
