@@ -2,16 +2,16 @@
 //! randomization and ADMM perturbation" (arXiv 1908.01059) on Adult, as numbers.
 //!
 //! ```text
-//! cargo run --release --example pdml_figures -- data/adult.csv.gz
+//! cargo run --release --example pdml_figures -- data/adult.csv
 //! ```
 //!
 //! Risks are sums over the ten peers of J_i at the peer's own model, with original labels, as the
-//! paper plots them. scenarios/adult.yaml says how to get the file; a header line is recognised.
+//! paper plots them. `hushmesh data fetch adult --to data` gets the file, which has a header.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hushmesh::experiment::{self, RunResult};
 use hushmesh::measure::Metric;
@@ -21,7 +21,7 @@ use hushmesh::scenario::Checked;
 const PEERS: f64 = 10.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = std::env::args().nth(1).unwrap_or_else(|| "data/adult.csv.gz".to_string());
+    let file = std::env::args().nth(1).unwrap_or_else(|| "data/adult.csv".to_string());
     let file = Path::new(&file).canonicalize()?;
 
     let mut gaps = Table::new([
@@ -83,25 +83,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn run(scenario: &str, file: &PathBuf, set: &[String]) -> Result<RunResult, Box<dyn Error>> {
+fn run(scenario: &str, file: &Path, set: &[String]) -> Result<RunResult, Box<dyn Error>> {
     let mut set = set.to_vec();
     set.push(format!("data.source.csv.path={}", file.display()));
-    if has_header(file)? {
-        set.push("data.source.csv.header=true".to_string());
-        set.push("data.source.csv.columns=null".to_string());
-    }
     set.push("measure.what=[consensus, risk]".to_string());
     let path = Path::new("scenarios/pdml").join(format!("{scenario}.yaml"));
     Ok(experiment::run(&Checked::load(&path, &set)?)?)
-}
-
-/// Whether the table begins with the names of its columns.
-fn has_header(file: &PathBuf) -> Result<bool, Box<dyn Error>> {
-    let mut text = String::new();
-    let bytes = std::fs::File::open(file)?;
-    let mut reader = std::io::BufReader::new(flate2::read::GzDecoder::new(bytes));
-    std::io::BufRead::read_line(&mut reader, &mut text)?;
-    Ok(text.starts_with("age"))
 }
 
 /// The mean of a metric over the repeats, row by row.

@@ -118,7 +118,8 @@ fn accuracies(
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut set = vec!["measure.every=200".to_string(), "measure.what=[test]".to_string()];
     if let Some(file) = file {
-        set.push(format!("data.source.csv.path={}", file.canonicalize()?.display()));
+        let path = file.canonicalize()?;
+        set.push(format!("data.source={{csv: {{path: {}, label: label}}}}", path.display()));
     }
     match column {
         None => set.push("privacy.labels=null".to_string()),

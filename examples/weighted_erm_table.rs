@@ -2,12 +2,12 @@
 //! same claim, what uneven sizes cost the unweighted mean, and where averaging models once ends.
 //!
 //! ```text
-//! cargo run --release --example weighted_erm_table -- FILE
-//! cargo run --release --example weighted_erm_table -- FILE exact constant floor sizes seeds=5
+//! cargo run --release --example weighted_erm_table
+//! cargo run --release --example weighted_erm_table -- exact constant floor sizes seeds=5
 //! ```
 //!
-//! FILE is the Adult table, gzip-compressed, with a header; scenarios/adult.yaml says how to get it.
-//! Without names of parts all are run. "Reference" is an independent implementation.
+//! `hushmesh data fetch adult` gets the data. Without names of parts all are run. "Reference" is an
+//! independent implementation.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]
 
@@ -59,14 +59,13 @@ const ROWS: [Row; 6] = [
 const PUBLISHED: [(f64, f64); 4] = [(0.210, 75.3), (0.101, 79.4), (0.086, 80.6), (0.059, 82.2)];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (words, seeds) = asked(5)?;
-    let (file, parts) = words.split_first().ok_or("expected the file of Adult")?;
+    let (parts, seeds) = asked(5)?;
     let known = ["exact", "constant", "floor", "sizes"];
     if let Some(other) = parts.iter().find(|part| !known.contains(&part.as_str())) {
         return Err(format!("{other:?}: expected {} or seeds=N", known.join(", ")).into());
     }
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|other| other == part);
-    let adult = Adult { file, seeds };
+    let adult = Adult { seeds };
     if wanted("sizes") {
         sizes(seeds.max(20))?;
     }
@@ -82,8 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-struct Adult<'a> {
-    file: &'a str,
+struct Adult {
     seeds: u32,
 }
 
@@ -114,16 +112,12 @@ impl Rows {
 
 const RANDOM_SIZES: &str = "{random-sizes: {floor: 0.1}}";
 
-impl Adult<'_> {
+impl Adult {
     /// Eight parties around a server that has no rows.
     fn cell(&self, partition: &str, protocol: &str) -> Result<Checked, Box<dyn Error>> {
-        let file = Path::new(self.file).canonicalize()?;
         let set = [
             format!("repeat={}", self.seeds),
             "topology={star: {peers: 9}}".to_string(),
-            format!("data.source.csv.path={}", file.display()),
-            "data.source.csv.header=true".to_string(),
-            "data.source.csv.columns=null".to_string(),
             format!("data.partition={partition}"),
             "data.without=[0]".to_string(),
             "model.regularisation=0".to_string(),

@@ -82,11 +82,13 @@ Examples:
   hushmesh report runs/quickstart
   hushmesh report runs/ring runs/star --plots svg")]
     Report(ReportArguments),
-    /// Look at the data that a scenario's peers learn from.
+    /// Get public sets by their names, and look at the data that a scenario's peers learn from.
     #[command(
         subcommand,
         after_help = "\
-Example:
+Examples:
+  hushmesh data list
+  hushmesh data fetch adult
   hushmesh data show scenarios/quickstart.yaml"
     )]
     Data(data::DataCommand),

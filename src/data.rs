@@ -29,11 +29,13 @@
 //! assert_eq!((local.rows(), local.dimension()), (100, 21));
 //! ```
 
+mod cache;
 mod clusters;
 mod config;
 mod csv;
 mod description;
 mod error;
+mod fetch;
 mod file;
 mod frame;
 mod idx;
@@ -42,6 +44,7 @@ mod libsvm;
 mod linear_logistic;
 mod linear_regression;
 mod local;
+mod named;
 mod npy;
 mod partition;
 mod prepare;
@@ -58,16 +61,19 @@ use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::cache::cache;
 pub use self::clusters::Clusters;
 pub use self::config::{DataConfig, Samples};
 pub use self::csv::{Categories, CsvFile, Missing};
 pub use self::description::{Description, Holding, Span};
 pub use self::error::{DataError, FileProblem};
+pub use self::fetch::{Clients, FetchError, Fetched, fetch};
 pub use self::idx::{IdxFiles, IdxPair};
 pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
 pub use self::local::{LocalData, LocalView, Partitioned};
+pub use self::named::{Card, Client, Contents, NamedSet, Package, State};
 pub use self::npy::NpyFiles;
 pub use self::partition::{
     Dirichlet, LabelShards, Partition, RandomSizes, TwoGroups, WithRepetition,

@@ -1,9 +1,12 @@
 //! `hushmesh data`.
 
+mod sets;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use self::sets::{FetchArguments, ListArguments};
 use super::exit::{Code, Failure};
 use super::print;
 use crate::data::{Description, Holding, Span, prepare};
@@ -13,10 +16,28 @@ use crate::scenario::Checked;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DataCommand {
-    /// Load the data of a scenario's first repeat and describe it: rows, features, labels, norms,
-    /// and what each peer gets.
+    /// List the public sets that have a name, whether each is at hand, and the sources that are drawn.
     #[command(after_help = "\
 Examples:
+  hushmesh data list
+  hushmesh data list --json")]
+    List(ListArguments),
+    /// Get a public set into the cache, through pip or npm, at a pinned version with a checked SHA-256.
+    #[command(after_help = "\
+Examples:
+  hushmesh data fetch adult
+  hushmesh data fetch mnist --to data
+  hushmesh data fetch adult --from aif360-0.3.0rc0-py3-none-any.whl
+
+Sets of one package come together: adult with bank and german. The cache is the folder that HUSHMESH_CACHE
+names, else the platform's: ~/.cache/hushmesh, ~/Library/Caches/hushmesh or %LOCALAPPDATA%\\hushmesh.
+Nothing of a package is run.")]
+    Fetch(FetchArguments),
+    /// Describe a set by its name; or load the data of a scenario's first repeat and describe it: rows,
+    /// features, labels, norms, and what each peer gets.
+    #[command(after_help = "\
+Examples:
+  hushmesh data show adult
   hushmesh data show scenarios/quickstart.yaml
   hushmesh data show scenarios/quickstart.yaml --set data.partition='{dirichlet-sizes: {alpha: 0.5}}'
   hushmesh data show scenarios/quickstart.yaml --json")]
@@ -25,12 +46,13 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowArguments {
-    /// The scenario file.
+    /// The scenario file, or the name of a set.
+    #[arg(value_name = "SCENARIO|NAME")]
     scenario: PathBuf,
     /// Override a field of the scenario; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// Print JSON, with every peer.
+    /// Print JSON: of a scenario every peer, of a set the source section that its name stands for.
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +61,21 @@ pub(super) struct ShowArguments {
 const LISTED: usize = 20;
 
 pub(super) fn data(command: &DataCommand) -> Result<Code, Failure> {
-    let DataCommand::Show(arguments) = command;
+    match command {
+        DataCommand::List(arguments) => sets::list(arguments),
+        DataCommand::Fetch(arguments) => sets::get(arguments),
+        DataCommand::Show(arguments) => show(arguments),
+    }
+}
+
+fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
+    if let Some(set) = sets::meant(&arguments.scenario)? {
+        if !arguments.overrides.is_empty() {
+            let text = format!("--set is for scenarios: {} is a set", set.name());
+            return Err(Failure::arguments(text));
+        }
+        return sets::show(set, &arguments.scenario, arguments.json);
+    }
     let checked = Checked::load(&arguments.scenario, &arguments.overrides)?;
     let scenario = checked.scenario();
     let prepared = prepare(

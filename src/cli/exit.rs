@@ -41,8 +41,8 @@ impl Code {
             Self::Arguments => "wrong arguments",
             Self::Scenario => "the scenario is not valid, or the graph file that it names",
             Self::Input => {
-                "a data file, or a graph given as argument, cannot be used; a random graph cannot be \
-                 drawn in a later repeat"
+                "data cannot be used or fetched, or a graph given as argument, or the files of a run; a \
+                 random graph cannot be drawn in a later repeat"
             }
             Self::Files => "files cannot be written, or --out exists",
             Self::Diverged => "done, but a repeat diverged",

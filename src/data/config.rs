@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::split::{Counts, Extent};
-use super::{Partition, Source, Step, Task};
+use super::{NamedSet, Partition, Source, Step, Task};
 use crate::random::Streams;
 use crate::units::Seed;
 
@@ -105,8 +105,9 @@ impl DataConfig {
             problem("test_share", message);
         }
         if self.source.holds_out() && self.test_share != 0.0 {
+            let holder = NamedSet::of(&self.source).map_or("source.idx.test", NamedSet::name);
             let message = format!(
-                "found {}, but source.idx.test has the held-out rows: expected 0",
+                "found {}, but {holder} has the held-out rows: expected 0",
                 self.test_share
             );
             problem("test_share", message);

@@ -30,6 +30,34 @@ pub enum DataError {
         /// Whether reading stopped there, so that there may be more.
         gave_up: bool,
     },
+    /// A set by name whose files are not there.
+    #[error(
+        "data.source: {set} is not in the cache, expected {}: `hushmesh data fetch {set}` gets it",
+        .path.display()
+    )]
+    Absent {
+        /// Its name.
+        set: &'static str,
+        /// The first file that is wanting.
+        path: PathBuf,
+    },
+    /// A set by name whose files are not what was fetched.
+    #[error(
+        "data.source: {} has other bytes than {set} has here: `hushmesh data fetch {set}` makes it anew",
+        .path.display()
+    )]
+    Damaged {
+        /// Its name.
+        set: &'static str,
+        /// The first file that is not as it should be.
+        path: PathBuf,
+    },
+    /// No place to look for a set by name.
+    #[error(
+        "data.source: no folder for fetched data, expected one in the environment variable \
+         HUSHMESH_CACHE"
+    )]
+    NoCache,
     /// Everything was held out.
     #[error("none of {rows} rows is left to train on: expected test_share to leave at least one")]
     NoTrainingRows {

@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod comparison;
 mod convergence;
+mod data_sets;
 mod determinism;
 mod extremes;
 mod golden;

@@ -155,6 +155,18 @@ fn source() -> impl Strategy<Value = Source> {
         Just(Source::Twonorm),
         Just(Source::Ringnorm),
         Just(Source::Waveform),
+        prop::sample::select(vec![
+            Source::Adult,
+            Source::Mnist,
+            Source::Covertype,
+            Source::Bank,
+            Source::German,
+            Source::Image,
+            Source::Twonorm7400,
+            Source::Banana,
+            Source::CreditCardFraud,
+            Source::BreastCancer,
+        ]),
         (dimension(), number(0.0, 1e6)).prop_map(|(dimension, norm)| {
             Source::LinearLogistic(LinearLogistic { dimension, norm })
         }),

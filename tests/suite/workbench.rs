@@ -15,6 +15,9 @@ pub(crate) const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 /// The name under which every workbench holds [`SMALL`].
 pub(crate) const SCENARIO: &str = "small.yaml";
 
+/// Where every workbench has fetched data: nobody else's is looked at.
+pub(crate) const CACHE: &str = "cache";
+
 /// A run of milliseconds.
 pub(crate) const SMALL: &str = "\
 name: small
@@ -55,6 +58,7 @@ impl Workbench {
     pub(crate) fn hushmesh(&self, arguments: &[&str]) -> Said {
         let output = Command::new(env!("CARGO_BIN_EXE_hushmesh"))
             .current_dir(self.0.path())
+            .env("HUSHMESH_CACHE", self.path(CACHE))
             .args(arguments)
             .timeout(Duration::from_secs(120))
             .output()
