@@ -3,15 +3,16 @@
 mod block;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 pub use block::{Block, KeyFigure};
 
+use super::base64;
 use super::markup::Element;
 use super::svg::Svg;
 
-/// Forbids whatever could reach for the network; the page's own style is all that it allows.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/page.js");
 /// From so many sections on the page starts with a list of them.
 const CONTENTS_FROM: usize = 4;
 /// Names of files are no longer, but for a number at the end.
@@ -63,15 +64,18 @@ impl Page {
     }
 
     /// The page as one file.
+    ///
+    /// Its policy forbids whatever could reach for the network, and every script but the page's own,
+    /// which is known by its hash.
     pub fn render(&self) -> String {
         let meta = |name: &'static str, value: &str| Element::new("meta").set(name, value);
         let head = Element::new("head")
             .with(meta("charset", "utf-8"))
-            .with(meta("http-equiv", "Content-Security-Policy").set("content", POLICY))
+            .with(meta("http-equiv", "Content-Security-Policy").set("content", policy()))
             .with(meta("name", "viewport").set("content", "width=device-width, initial-scale=1"))
             .with(meta("name", "color-scheme").set("content", "light dark"))
             .with(Element::new("title").text(&self.title))
-            .with(Element::new("style").style_sheet(include_str!("html/style.css")));
+            .with(Element::new("style").own(STYLE));
         let lead = self.lead.iter().map(|text| Element::new("p").set("class", "lead").text(text));
         let mut header =
             Element::new("header").with(Element::new("h1").text(&self.title)).with_all(lead);
@@ -84,7 +88,10 @@ impl Page {
                 .with(Element::new("h2").text(&section.heading))
                 .with_all(section.elements())
         });
-        let body = Element::new("body").with(header).with(Element::new("main").with_all(sections));
+        let body = Element::new("body")
+            .with(header)
+            .with(Element::new("main").with_all(sections))
+            .with(Element::new("script").own(SCRIPT));
         let html = Element::new("html").set("lang", "en").with(head).with(body);
         format!("<!DOCTYPE html>\n{}", html.render())
     }
@@ -115,6 +122,14 @@ impl Page {
         let list = Element::new("ol").with_all(links);
         Element::new("nav").set("aria-label", "contents").with(list)
     }
+}
+
+fn policy() -> String {
+    let hash = base64::encode(&Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; \
+         base-uri 'none'; form-action 'none'"
+    )
 }
 
 fn anchor(section: usize) -> String {
@@ -192,21 +207,31 @@ mod tests {
             page = page.section(hostile, every_block(hostile));
         }
         let html = page.render();
-        assert_eq!(check_well_formed(&html), Ok(()));
-        assert!(!html.contains("<script"));
-        assert_eq!(html.matches("</style>").count(), 1);
+        assert_eq!(check_well_formed(&html.replace(SCRIPT, "")), Ok(()));
+        for own in ["<script", "</script", "</style>"] {
+            assert_eq!(html.matches(own).count(), 1, "{own}");
+        }
     }
 
     #[test]
-    fn nothing_is_fetched_and_nothing_runs() {
+    fn nothing_is_fetched_and_only_the_script_of_the_page_runs() {
         let html = Page::new("t").section("s", every_block("x")).render();
-        assert!(html.contains("default-src &#39;none&#39;"));
-        for reach in ["src=", "@import", "url(", "<link", "<script", "onload"] {
+        assert!(html.contains("default-src &#39;none&#39;; script-src &#39;sha256-"));
+        for reach in ["src=", "@import", "url(", "<link", "onload", "fetch(", "XMLHttp", "import("]
+        {
             assert!(!html.contains(reach), "{reach}");
         }
         let namespace = "http://www.w3.org/2000/svg";
         assert!(!html.replace(namespace, "").contains("http:"));
         assert!(!html.contains("https:"));
+        // What would make text into markup or code, or keep anything beyond the page.
+        let doubtful =
+            ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval", "Function("];
+        for doubtful in doubtful.into_iter().chain(["localStorage", "sessionStorage", "cookie"]) {
+            assert!(!SCRIPT.contains(doubtful), "{doubtful}");
+        }
+        // A carriage return would be lost in reading, and with it the hash.
+        assert!(!SCRIPT.contains('\r'));
     }
 
     #[test]

@@ -66,8 +66,8 @@ enum Node {
     Element(Element),
     Text(String),
     Drawing(Svg),
-    /// The page's own style sheet, the one piece that must not be escaped.
-    Style(&'static str),
+    /// The page's own style sheet or script, the pieces that must not be escaped.
+    Own(&'static str),
 }
 
 /// An element with its attributes and content.
@@ -116,9 +116,9 @@ impl Element {
         self
     }
 
-    /// Adds a style sheet, as it is.
-    pub(crate) fn style_sheet(mut self, css: &'static str) -> Self {
-        self.content.push(Node::Style(css));
+    /// Adds a style sheet or a script of ours, as it is.
+    pub(crate) fn own(mut self, text: &'static str) -> Self {
+        self.content.push(Node::Own(text));
         self
     }
 
@@ -150,7 +150,7 @@ impl Element {
                     Node::Element(element) => element.write(out),
                     Node::Text(text) => out.push_str(text),
                     Node::Drawing(svg) => out.push_str(svg.as_str()),
-                    Node::Style(css) => out.push_str(css),
+                    Node::Own(text) => out.push_str(text),
                 }
             }
             let _ = write!(out, "</{name}>");

@@ -207,6 +207,10 @@ impl Table {
                 let is_long = column.alignment == Alignment::Left && long[c] && !names_row;
                 let class = if is_long { format!("{class} long") } else { class.to_string() };
                 let element = element.set("class", class);
+                let element = match cell {
+                    Cell::Text(_) => element,
+                    cell => element.set("data-value", csv::fields(cell).join(" ").trim_end()),
+                };
                 if column.alignment != Alignment::Decimal || tail_width == 0.0 {
                     return element.text(&text);
                 }

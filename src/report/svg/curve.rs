@@ -4,7 +4,10 @@ use super::axis::{Range, Scale};
 use super::plot::Series;
 
 /// A series with more points than this in one piece is thinned to at most this many.
-pub(super) const MOST_POINTS: usize = 1000;
+pub(in crate::report) const MOST_POINTS: usize = 1000;
+/// The rule, in words.
+pub(in crate::report) const THINNING: &str =
+    "first, lowest, highest and last of 250 buckets along x";
 /// Thinning keeps four points of each bucket.
 const BUCKETS: usize = MOST_POINTS / 4;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Svg;
 pub use super::axis::{Axis, Scale};
 use super::curve::Curve;
+pub(in crate::report) use super::curve::{MOST_POINTS, THINNING};
 use super::frame::Frame;
 use super::palette::{self, Paint};
 
@@ -180,8 +181,7 @@ impl LinePlot {
             }
             let before = series.thinned_from.map(|all| (curve.points().count(), all));
             if let Some((drawn, all)) = before.or(curve.thinned) {
-                let rule = "first, lowest, highest and last of 250 buckets along x";
-                note(format!("{drawn} of {all} points drawn ({rule})"));
+                note(format!("{drawn} of {all} points drawn ({THINNING})"));
             }
         }
         notes.join(". ") + "."

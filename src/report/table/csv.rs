@@ -70,7 +70,7 @@ impl Fields {
 }
 
 /// The value of a cell, the ends of its interval, and whether it is significant.
-fn fields(cell: &Cell) -> [String; 4] {
+pub(super) fn fields(cell: &Cell) -> [String; 4] {
     let alone = |value: String| [value, String::new(), String::new(), String::new()];
     match *cell {
         Cell::Text(ref text) => alone(text.clone()),
