@@ -20,7 +20,7 @@ mod words;
 
 use serde_json::{Value, json};
 
-use self::ledger::{Losses, losses};
+use self::ledger::{Losses, losses, tells};
 use self::pairing::Pairing;
 use super::files::write_page;
 use super::{Cell, Column, Record, Table, figure};
@@ -120,22 +120,15 @@ impl Comparison {
         self.rows.iter().map(|row| &row.record).collect()
     }
 
-    /// The columns of ε that the ledger alone can tell: not what is the same for every row, nor what
-    /// a metric tells with its interval.
+    /// The columns of ε as the ledger has it: not what is the same for every row.
     fn ledger_columns(&self) -> impl Iterator<Item = &Losses> {
-        let known = |key: &str| {
-            let quantity = self.quantities.iter().find(|quantity| quantity.key == key)?;
-            let exact = quantity.outcomes.iter().all(|outcome| !outcome.varies());
-            exact.then(|| quantity.outcomes.iter().map(|o| o.estimate().mean).collect::<Vec<_>>())
-        };
-        let told: Vec<Vec<Option<f64>>> =
-            [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal]
-                .into_iter()
-                .filter_map(|metric| known(metric.name()))
-                .collect();
-        self.losses.iter().filter(move |losses| {
-            !losses.is_constant() && !told.iter().any(|column| losses.is_told_by(column))
-        })
+        self.losses.iter().filter(|losses| !losses.is_constant())
+    }
+
+    /// The columns of figures over repeats: not those of which the ledger says as much.
+    fn shown(&self) -> impl Iterator<Item = &Quantity> {
+        let records = self.records();
+        self.quantities.iter().filter(move |quantity| !tells(&records, quantity))
     }
 
     /// The one table.
@@ -150,7 +143,7 @@ impl Comparison {
             Column::number("diameter"),
         ];
         columns.extend(parameter.as_ref().map(|(column, _)| column.clone()));
-        columns.extend(self.quantities.iter().flat_map(Quantity::columns));
+        columns.extend(self.shown().flat_map(Quantity::columns));
         columns.extend(self.ledger_columns().map(Losses::column));
         let mut table = Table::new(columns);
         for (run, row) in self.rows.iter().enumerate() {
@@ -164,7 +157,7 @@ impl Comparison {
                 diameter(graph.diameter),
             ];
             cells.extend(parameter.as_ref().map(|(_, cells)| cells[run].clone()));
-            cells.extend(self.quantities.iter().flat_map(|quantity| quantity.cells(run)));
+            cells.extend(self.shown().flat_map(|quantity| quantity.cells(run)));
             cells.extend(self.ledger_columns().map(|losses| losses.cell(run)));
             table.row(cells);
         }
@@ -244,7 +237,7 @@ impl Comparison {
         let table = self.table();
         directory.write("comparison.csv", table.to_csv().as_bytes())?;
         directory.write("comparison.md", self.markdown(&table).as_bytes())?;
-        directory.write("comparison.tex", table.to_latex().as_bytes())?;
+        directory.write("comparison.tex", self.latex(&table).as_bytes())?;
         directory.write("comparison.json", format!("{:#}\n", self.to_json()).as_bytes())?;
         write_page(&self.page(), directory, plots)
     }
@@ -280,9 +273,28 @@ pub(super) fn quantities(
             Some(_) => Outcome::at_end(record, |row| record.value(row, metric)),
             None => Outcome::Missing,
         });
-        Quantity::new(metric.name(), format!("final {}", metric.label()), outcomes, paired)
+        Quantity::new(metric.name(), head(metric), outcomes, paired)
     });
     costs.chain(finals).filter(|quantity| !quantity.is_empty()).collect()
+}
+
+/// The head of a metric's column at the end of a run, as short as it can be.
+fn head(metric: Metric) -> String {
+    let short = match metric {
+        Metric::ConsensusGap => "final consensus gap",
+        Metric::TestAccuracy => "final accuracy",
+        Metric::TestMse => "final MSE",
+        Metric::AverageTestAccuracy => "final accuracy of averages",
+        Metric::AverageTestMse => "final MSE of averages",
+        Metric::ExcessRisk => "final excess risk",
+        Metric::OptimumDistance => "final distance to optimum",
+        Metric::OptimumDistanceClean => "final distance to unperturbed optimum",
+        Metric::Epsilon => "final ε of a record",
+        Metric::EpsilonLabels => "final ε of a label",
+        Metric::EpsilonFinal => "final ε of a record to readers",
+        other => return format!("final {}", other.label()),
+    };
+    short.to_owned()
 }
 
 /// A graph's figure as a cell.

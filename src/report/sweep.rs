@@ -97,7 +97,7 @@ impl SweepReport {
             }));
             cells.extend(fails.then(|| match &point.outcome {
                 Ok(_) => Cell::from("done"),
-                Err(reason) => Cell::Text(format!("failed: {}", first_line(reason))),
+                Err(reason) => Cell::Text(format!("failed: {}", shortened(reason))),
             }));
             cells.extend(self.quantities.iter().flat_map(|quantity| quantity.cells(at)));
             table.row(cells);
@@ -230,7 +230,12 @@ impl SweepReport {
     }
 }
 
-/// A reason's first line: the others are in the warnings.
-fn first_line(reason: &str) -> &str {
-    reason.lines().next().unwrap_or(reason)
+/// The beginning of a reason: all of it is in the warnings.
+fn shortened(reason: &str) -> String {
+    const SHOWN: usize = 40;
+    let line = reason.lines().next().unwrap_or(reason);
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
 }

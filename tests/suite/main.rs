@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod browser;
 mod check;
 mod comparison;
 mod convergence;

@@ -63,3 +63,22 @@ fn a_directory_without_a_report_is_said_and_the_others_are_made() {
     assert_eq!(names(&bench.path("empty")), [""; 0]);
     assert_eq!(bench.hushmesh(&["report"]).code, 2);
 }
+
+#[test]
+fn a_thousand_peers_over_a_thousand_rounds_fit_three_megabytes() {
+    let bench = Workbench::new();
+    let set = [
+        "topology={random-regular: {peers: 1000, degree: 4}}",
+        "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 2}, \
+         test_share: 0.02}",
+        "protocol={gradient-descent: {step: 0.1, rounds: 1000}}",
+        "repeat=2",
+    ];
+    let set: Vec<&str> = set.iter().flat_map(|change| ["--set", change]).collect();
+    bench.run(SCENARIO, "out", &set);
+    let html = fs::read_to_string(bench.path("out/report.html")).expect("a report");
+    assert!(html.len() < 3_000_000, "{}", html.len());
+    assert!(html.contains("Of 1000 measured rounds"));
+    assert_eq!(html.matches("data-peer=").count(), 1000);
+    assert!(html.matches("data-band=").count() >= 9);
+}

@@ -132,6 +132,11 @@ pub(in crate::report) fn switched(
         .into_iter()
         .filter_map(|(cost, name)| Some((name.to_owned(), plot(runs, metric, cost, target)?)));
     let by: Vec<(String, LinePlot)> = plots.collect();
+    let moves = |series: &Series| series.points.windows(2).any(|pair| pair[0].1 != pair[1].1);
+    // Where nothing moves, the table says it all.
+    if by.iter().all(|(_, plot)| !plot.series.iter().any(moves)) {
+        return None;
+    }
     let repeats = || runs.iter().map(|(_, record)| record.complete().count());
     let (least, most) = (repeats().min()?, repeats().max()?);
     let over = match (least, most) {

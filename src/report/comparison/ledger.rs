@@ -1,5 +1,8 @@
 //! What each observer learns: the ledger of every run, without what says nothing.
 
+use super::outcome::Outcome;
+use super::quantity::Quantity;
+use crate::measure::Metric;
 use crate::privacy::{Observer, Piece};
 use crate::report::{Cell, Column, Record, figure};
 
@@ -47,16 +50,30 @@ fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(near)
 }
 
+/// Whether the ledger says as much as a metric of losses: where it is measured, it is the same in
+/// every repeat and the ledger has it.
+pub(super) fn tells(records: &[&Record], quantity: &Quantity) -> bool {
+    let (observer, piece) = match Metric::from_name(&quantity.key) {
+        Some(Metric::Epsilon) => (Observer::OtherPeers, Piece::Features),
+        Some(Metric::EpsilonLabels) => (Observer::OtherPeers, Piece::Label),
+        Some(Metric::EpsilonFinal) => (Observer::FinalModel, Piece::Features),
+        _ => return false,
+    };
+    let told = |(record, outcome): (&&Record, &Outcome)| match outcome {
+        Outcome::Missing => true,
+        Outcome::Known(values) => {
+            let booked = record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon);
+            values.iter().all(|(_, value)| same(&[*value], &[booked]))
+        }
+        Outcome::Short { .. } | Outcome::Diverged { .. } => false,
+    };
+    records.iter().zip(&quantity.outcomes).all(told)
+}
+
 impl Losses {
     /// Whether it is the same for every run, and so is told once.
     pub(super) fn is_constant(&self) -> bool {
         self.epsilons.iter().all(|epsilon| same(&[*epsilon], &self.epsilons[..1]))
-    }
-
-    /// Whether a column of these numbers says it all.
-    pub(super) fn is_told_by(&self, column: &[Option<f64>]) -> bool {
-        let known: Vec<f64> = column.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-        same(&self.epsilons, &known)
     }
 
     /// The piece of data in a word or two.
@@ -68,6 +85,12 @@ impl Losses {
     }
 
     fn observers(&self) -> String {
+        if self.observers.len() == Observer::ALL.len() {
+            return "anybody".to_owned();
+        }
+        if self.observers == Observer::ALL[1..] {
+            return format!("anybody but {}", Observer::ALL[0]);
+        }
         let names: Vec<String> = self.observers.iter().map(Observer::to_string).collect();
         match names.split_last() {
             Some((last, [])) => last.clone(),
@@ -91,10 +114,10 @@ impl Losses {
         let (piece, observers) = (self.piece(), self.observers());
         match self.epsilons.first() {
             Some(epsilon) if epsilon.is_infinite() => {
-                format!("no row protects {piece} against {observers} (ε = ∞)")
+                format!("ε: no row protects {piece} against {observers}")
             }
             Some(epsilon) => {
-                format!("ε of {piece} against {observers} is {} in every row", figure(*epsilon))
+                format!("ε: {} of {piece} against {observers} in every row", figure(*epsilon))
             }
             None => String::new(),
         }

@@ -4,7 +4,7 @@ use super::Comparison;
 use super::curves::{drawn, switched};
 use super::outcome::Cost;
 use super::pairing::differing;
-use super::words::{mean, rank_correlation};
+use super::words::{mean, rank_correlation, term};
 use crate::report::html::{Block, Page};
 use crate::report::svg::plot::{Axis, Line, LinePlot, Series, Style};
 use crate::report::{Cell, Column, Record, Table, figure};
@@ -28,8 +28,7 @@ impl Comparison {
             result.push(Block::Warnings(self.warnings.clone()));
         }
         result.push(Block::Table(self.table()));
-        let notes = self.notes.iter().map(|note| ("note".to_owned(), note.clone()));
-        result.push(Block::Definitions(notes.collect()));
+        result.push(Block::Definitions(self.notes.iter().map(|note| term(note)).collect()));
         page = page.section("Result", result);
 
         let records = self.records();
@@ -97,10 +96,23 @@ impl Comparison {
         let names = self.rows.iter().map(|row| Column::text(row.name.as_str()));
         let mut table = Table::new([Column::text("field")].into_iter().chain(names));
         for (path, values) in differing {
-            let cells = values.into_iter().map(|value| value.map_or(Cell::Missing, Cell::Text));
+            let cells =
+                shown(values).into_iter().map(|value| value.map_or(Cell::Missing, Cell::Text));
             table.row([Cell::Text(path)].into_iter().chain(cells));
         }
         let caption = "The fields in which the rows' scenarios differ, after `auto` is resolved.";
         vec![Block::Table(table.caption(caption))]
     }
+}
+
+/// Values of a field with no more digits than tell them apart.
+fn shown(values: Vec<Option<String>>) -> Vec<Option<String>> {
+    let short = |value: &Option<String>| {
+        let text = value.as_ref()?;
+        Some(text.parse().map_or_else(|_| text.clone(), figure))
+    };
+    let rounded: Vec<Option<String>> = values.iter().map(short).collect();
+    let merged = (0..values.len())
+        .any(|a| (0..a).any(|b| rounded[a] == rounded[b] && values[a] != values[b]));
+    if merged { values } else { rounded }
 }

@@ -4,11 +4,18 @@ use serde_json::Value;
 
 use crate::report::Record;
 use crate::scenario::Scenario;
+use crate::topology::TopologyConfig;
 
 /// The fields of a scenario by their paths, without its name.
 pub(in crate::report) fn fields(scenario: &Scenario) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let value = serde_json::to_value(scenario).unwrap_or_default();
+    let mut value = serde_json::to_value(scenario).unwrap_or_default();
+    // A graph is one thing, whichever parameters its family has.
+    value["topology"] = match &scenario.topology {
+        TopologyConfig::File(path) => path.display().to_string().into(),
+        topology if topology.resamples() => format!("{}, resampled", topology.label()).into(),
+        topology => topology.label().into(),
+    };
     flatten("", &value, &mut found);
     found.retain(|(path, _)| path != "name");
     found
@@ -65,14 +72,14 @@ impl Pairing {
             return Self { paired: false, notes: Vec::new() };
         }
         if seeds().any(|seed| Some(seed) != seeds().next()) {
-            let text = "the rows have different seeds, so that their repeats share nothing: they are \
-                        not paired, no differences are given, and nothing is tested";
+            let text = "pairing: the rows have different seeds, so that their repeats share nothing; \
+                        they are not paired, no differences are given, and nothing is tested";
             return Self { paired: false, notes: vec![text.to_owned()] };
         }
         let counts: Vec<usize> = records.iter().map(|record| record.complete().count()).collect();
         let least = counts.iter().min().copied().unwrap_or(0);
         let mut notes = vec![format!(
-            "Δ is the difference to {first}, repeat by repeat: repeats of one number share their seed{}",
+            "Δ: the difference to {first}, repeat by repeat; repeats of one number share their seed{}",
             if counts.iter().any(|count| *count != least) {
                 ", and only those that both rows have are compared"
             } else {
@@ -88,21 +95,20 @@ impl Pairing {
         };
         if let Some(paths) = within("data") {
             notes.push(format!(
-                "the data are not the same in all rows ({paths}): paired repeats share their seed, not \
-                 their samples"
+                "data: not the same in all rows ({paths}); paired repeats share their seed, not their \
+                 samples"
             ));
         }
         let peers = || records.iter().map(|record| record.topology.peers());
         if peers().any(|count| Some(count) != peers().next()) {
             notes.push(
-                "the rows have different numbers of peers, among which the data are dealt differently"
-                    .to_owned(),
+                "peers: not as many in all rows, and so the data are dealt differently".to_owned(),
             );
         }
-        for section in ["model", "privacy", "protocol", "network", "measure"] {
-            if let Some(paths) = within(section) {
-                notes.push(format!("the rows also differ in {paths}"));
-            }
+        let others = ["model", "privacy", "protocol", "network", "measure"];
+        let paths: Vec<String> = others.into_iter().filter_map(within).collect();
+        if !paths.is_empty() {
+            notes.push(format!("scenarios: the rows also differ in {}", paths.join(", ")));
         }
         Self { paired: true, notes }
     }

@@ -70,10 +70,14 @@ impl Quantity {
         self.outcomes.iter().all(|outcome| *outcome == Outcome::Missing)
     }
 
-    /// Whether there is a difference to show: not where all of them are nothing.
+    /// Whether there is a difference to show: not where all of them are nothing, nor where chance has
+    /// no part in any figure.
     pub(super) fn has_differences(&self) -> bool {
         let mut known = self.differences.iter().flatten();
-        known.any(|d| d.paired.difference.mean != Some(0.0) || d.paired.p_value != Some(1.0))
+        let alone = |difference: &Difference| difference.pairs == 1;
+        let chance = self.outcomes.iter().any(Outcome::varies) || known.clone().any(alone);
+        chance
+            && known.any(|d| d.paired.difference.mean != Some(0.0) || d.paired.p_value != Some(1.0))
     }
 
     /// Whether anything has a star.
@@ -89,7 +93,10 @@ impl Quantity {
         };
         let mut columns = vec![of(self.head.clone())];
         if self.has_differences() {
-            columns.push(of(format!("Δ {}", self.head)));
+            let short = self.head.strip_prefix("final ").unwrap_or(&self.head);
+            let short = short.strip_suffix(" to target").unwrap_or(short);
+            let short = short.strip_suffix(" at the end").unwrap_or(short);
+            columns.push(of(format!("Δ {short}")));
         }
         columns
     }
@@ -183,18 +190,15 @@ impl Ratio {
             value if value >= 0.0995 => format!("{value:.2}"),
             value => crate::report::figure(value),
         };
-        let short = |value: f64| {
-            let text = decimals(value);
-            let digits = if text.contains(['.']) && !text.contains('e') {
-                text.trim_end_matches('0').trim_end_matches('.')
-            } else {
-                &text
-            };
-            digits.to_owned()
+        let short = |value: f64| match decimals(value) {
+            text if text.contains('.') && !text.contains('e') => {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            text => text,
         };
-        match self.interval.map(|(low, high)| (short(low), short(high))) {
+        match self.interval.map(|(low, high)| (decimals(low), decimals(high))) {
             Some((low, high)) if low != high => {
-                format!("{} times ({low} to {high}) {what}", short(self.ratio))
+                format!("{} times ({low} to {high}) {what}", decimals(self.ratio))
             }
             _ if short(self.ratio) == "1" => format!("just {what}"),
             _ => format!("{} times {what}", short(self.ratio)),

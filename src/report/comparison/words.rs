@@ -11,6 +11,9 @@ use crate::topology::{Method, Value};
 /// Warnings of single runs that the comparison says in its own words.
 const SAID: [&str; 4] = ["one repeat:", "only ", "computing costs no", "interrupted:"];
 
+/// Longer beginnings of notes are no terms.
+const LONGEST_TERM: usize = 20;
+
 impl Comparison {
     /// What the table compares, in a sentence.
     pub(super) fn caption(&self) -> String {
@@ -40,8 +43,8 @@ impl Comparison {
             let apart = self.rows.iter().map(|row| widest_step(&row.record)).max().unwrap_or(1);
             if apart > 1 {
                 notes.push(format!(
-                    "not every round is measured: the target may have been reached up to {} rounds \
-                     earlier",
+                    "rounds: not every one is measured, and the target may have been reached up to {} \
+                     rounds earlier",
                     apart - 1
                 ));
             }
@@ -60,15 +63,15 @@ impl Comparison {
             let repeats =
                 if least == most { format!("{most}") } else { format!("{least} to {most}") };
             notes.push(format!(
-                "± is half of the 95 % interval of the mean over {repeats} repeats, by Student's law; a \
+                "±: half of the 95 % interval of the mean over {repeats} repeats, by Student's law; a \
                  figure without it was the same in every repeat"
             ));
         }
         if least > 1 && self.quantities.iter().any(Quantity::has_differences) {
             let stars = if self.quantities.iter().any(Quantity::has_stars) {
-                "* marks a difference that is significant"
+                "*: a difference that is significant"
             } else {
-                "no difference is significant (none has a *)"
+                "*: no difference here is significant"
             };
             notes.push(format!(
                 "{stars} at a level of 5 % for all rows of its column together: Student's paired two-sided \
@@ -80,7 +83,7 @@ impl Comparison {
         notes.extend(constant.map(super::Losses::told));
         if self.ledger_columns().next().is_some() {
             notes.push(
-                "an ε without an interval is the ledger's, the worst of all repeats".to_owned(),
+                "ε: the ledger's, the worst of all repeats, where it has no interval".to_owned(),
             );
         }
         notes.extend(self.notes_on_time());
@@ -91,8 +94,8 @@ impl Comparison {
         let mut notes = Vec::new();
         if !self.rows.is_empty() {
             notes.push(
-                "λ₂ is the least non-zero eigenvalue of the graph's Laplacian, the spectral gap that of \
-                 the Metropolis matrix"
+                "λ₂: the least non-zero eigenvalue of the graph's Laplacian; the spectral gap is that \
+                 of the Metropolis matrix"
                     .to_owned(),
             );
         }
@@ -119,11 +122,11 @@ impl Comparison {
                     ),
                     Some(Method::ClosedForm | Method::Dense) | None => continue,
                 };
-                notes.push(format!("{what} of {name} {told}"));
+                notes.push(format!("graph: {what} of {name} {told}"));
             }
             if record.scenario.topology.resamples() {
                 notes.push(format!(
-                    "every repeat of {name} draws its own graph: the graph's figures are the first one's"
+                    "graph: every repeat of {name} draws its own, and the figures are the first one's"
                 ));
             }
         }
@@ -144,18 +147,18 @@ impl Comparison {
         };
         if let Some(names) = names(&free) {
             notes.push(format!(
-                "computing costs no simulated time in {names}: simulated seconds are those of messages"
+                "simulated seconds: computing costs none in {names}, and so they are those of messages"
             ));
         }
         let wall = |row: &Row| row.record.scenario.network.engine == EngineKind::Threads;
         if let Some(names) = names(&wall) {
-            notes.push(format!("the engine of {names} has no simulated time"));
+            notes.push(format!("simulated seconds: the engine of {names} has none"));
         }
         let tokens = |row: &Row| row.record.scenario.protocol.walk().is_some();
         if let Some(names) = names(&tokens).filter(|_| self.target.is_some()) {
             notes.push(format!(
-                "messages of tokens are counted when a run ends, so that those up to the target are not \
-                 known in {names}; a round is an update of each token"
+                "messages: those of tokens are counted when a run ends, so that those up to the target \
+                 are not known in {names}; a round is an update of each token"
             ));
         }
         notes
@@ -262,7 +265,7 @@ impl Comparison {
             }
         };
         block("", &self.sentences());
-        block("note: ", &self.notes);
+        block("", &self.notes);
         block("warning: ", &self.warnings);
         text
     }
@@ -280,6 +283,25 @@ impl Comparison {
         }
         text
     }
+}
+
+impl Comparison {
+    /// The table for LaTeX, with the notes as comments under it.
+    pub(super) fn latex(&self, table: &Table) -> String {
+        let mut text = table.to_latex();
+        for note in self.sentences().iter().chain(&self.notes).chain(&self.warnings) {
+            // A comment ends with its line.
+            text += &format!("% {}\n", note.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        text
+    }
+}
+
+/// A note's term and what it says of it, where it begins with a short one.
+pub(super) fn term(note: &str) -> (String, String) {
+    let split = note.split_once(": ").filter(|(term, _)| term.chars().count() <= LONGEST_TERM);
+    let (term, rest) = split.unwrap_or(("note", note));
+    (term.to_owned(), rest.to_owned())
 }
 
 /// The most rounds between two measured ones.

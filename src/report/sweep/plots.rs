@@ -15,6 +15,8 @@ use crate::report::svg::plot::{Axis, LinePlot, Series};
 const MOST_PANELS: usize = 12;
 /// At most so many curves stand in one plot of convergence.
 const MOST_CURVES: usize = 8;
+/// At most so many points without a mean are named under a plot.
+const MOST_NAMED: usize = 4;
 /// At most so many figures are drawn as small plots.
 const MOST_FIGURES: usize = 4;
 /// At most so many metrics are drawn as they converge.
@@ -70,14 +72,38 @@ fn mean(outcome: &Outcome) -> Option<f64> {
     outcome.estimate().mean.filter(|mean| mean.is_finite())
 }
 
+/// Whether one figure is a fixed multiple of another at every point.
+fn are_proportional(a: &Quantity, b: &Quantity) -> bool {
+    let mut ratios = Vec::new();
+    for (a, b) in a.outcomes.iter().zip(&b.outcomes) {
+        match (mean(a), mean(b)) {
+            (Some(a), Some(b)) => ratios.push(a / b),
+            (None, None) => {}
+            _ => return false,
+        }
+    }
+    let first = ratios.first().copied().unwrap_or(f64::NAN);
+    ratios.iter().all(|ratio| (ratio - first).abs() <= 1e-9 * first.abs())
+}
+
 impl SweepReport {
-    /// The figures that differ from point to point.
-    fn varying(&self) -> Vec<&Quantity> {
+    /// The figures that differ from point to point, and a sentence on those that would look like
+    /// another one.
+    fn varying(&self) -> (Vec<&Quantity>, Option<String>) {
         let varies = |quantity: &&Quantity| {
             let means: Vec<f64> = quantity.outcomes.iter().filter_map(mean).collect();
             means.windows(2).any(|pair| pair[0] != pair[1])
         };
-        self.quantities.iter().filter(varies).collect()
+        let (mut drawn, mut alike): (Vec<&Quantity>, Vec<String>) = (Vec::new(), Vec::new());
+        for quantity in self.quantities.iter().filter(varies) {
+            match drawn.iter().find(|other| are_proportional(quantity, other)) {
+                Some(other) => alike.push(format!("{} (like {})", quantity.head, other.head)),
+                None => drawn.push(quantity),
+            }
+        }
+        let told =
+            format!("In proportion to another figure, and so not drawn: {}.", alike.join(", "));
+        (drawn, (!alike.is_empty()).then_some(told))
     }
 
     /// The axis of a figure's values.
@@ -109,7 +135,9 @@ impl SweepReport {
         let told: Vec<String> = told.collect();
         match told.len() {
             0 => String::new(),
-            count if count > MOST_PANELS => format!(" Points without a mean: {count}."),
+            count if count > MOST_NAMED => {
+                format!(" {count} points have no mean, for the reasons in the table.")
+            }
             _ => format!(" Without a mean: {}.", told.join(", ")),
         }
     }
@@ -117,12 +145,12 @@ impl SweepReport {
     /// Everything that can be drawn along the axes.
     pub(super) fn along_axes(&self) -> Vec<Block> {
         let dimensions = Dimension::of(&self.axes);
-        let varying = self.varying();
+        let (varying, alike) = self.varying();
         // Of several axes of numbers the longest says most as a line.
         let numeric = dimensions.iter().filter(|dimension| dimension.numbers().is_some());
         let x = numeric.rev().max_by_key(|dimension| dimension.values.len());
-        match (dimensions.as_slice(), x) {
-            ([], _) | ([_], None) => Vec::new(),
+        let mut blocks = match (dimensions.as_slice(), x) {
+            ([], _) | ([_], None) => return Vec::new(),
             ([_], Some(x)) => {
                 varying.into_iter().filter_map(|quantity| self.figure(quantity, x, None)).collect()
             }
@@ -137,7 +165,9 @@ impl SweepReport {
                 blocks
             }
             (all, x) => self.multiples(&varying, all, x),
-        }
+        };
+        blocks.extend(alike.map(Block::Paragraph));
+        blocks
     }
 
     /// A figure along one axis, a line for each value of another.
@@ -146,10 +176,11 @@ impl SweepReport {
         plot.title = sentence(&quantity.head);
         let by = by.map_or(String::new(), |by| format!(", by {}", by.label));
         let caption = format!(
-            "{} over {}{by}: mean over repeats; bands are 95 % intervals.{}",
+            "{} over {}{by}: mean over repeats; bands are 95 % intervals.{}{}",
             sentence(&quantity.head),
             x.label,
-            self.without_mean(quantity)
+            self.without_mean(quantity),
+            if self.without_mean(quantity).is_empty() { "" } else { " A cross ends a line there." }
         );
         Some(Block::plot(plot, caption))
     }

@@ -82,7 +82,8 @@ fn the_terminal_tells_means_shortfalls_and_failures() {
 fn one_axis_of_numbers_gives_lines_and_failures_stay_visible() {
     let html = one_axis().page().render();
     assert!(html.contains("A sweep of 3 points, 1 of which failed."));
-    assert!(html.contains("Without a mean: 1.0 (target not reached), 10.0 (failed)"), "{html}");
+    assert!(html.contains("Final accuracy over penalty"));
+    assert!(html.contains("Without a mean: 10.0 (failed)."));
     assert!(html.contains("Along the axes") && html.contains("Convergence"));
 }
 
@@ -149,7 +150,7 @@ fn values_are_logarithmic_when_their_ratios_are_alike() {
     assert!(is_logarithmic(&[0.1, 1.0, 10.0]));
     assert!(is_logarithmic(&[1.0, 2.0, 4.0, 8.0, 16.0]));
     assert!(is_logarithmic(&[0.01, 1.0]));
-    assert!(!is_logarithmic(&[10.0, 20.0, 30.0, 40.0, 100.0]));
+    assert!(!is_logarithmic(&[1.0, 4.0, 7.0, 10.0]));
     assert!(!is_logarithmic(&[0.0, 1.0, 10.0]));
     assert!(!is_logarithmic(&[1.0, 10.0]));
     assert!(!is_logarithmic(&[]));
