@@ -67,7 +67,7 @@ pub use self::config::{DataConfig, Samples};
 pub use self::csv::{Categories, CsvFile, Missing};
 pub use self::description::{Description, Holding, Span};
 pub use self::error::{DataError, FileProblem};
-pub use self::fetch::{Clients, FetchError, Fetched, fetch};
+pub use self::fetch::{ByHand, Clients, FetchError, Fetched, fetch};
 pub use self::idx::{IdxFiles, IdxPair};
 pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
