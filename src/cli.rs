@@ -141,6 +141,9 @@ struct RunArguments {
     /// or model.regularisation='{log: {from: 0.1, to: 10, points: 5}}'; may be repeated.
     #[arg(long = "sweep", value_name = "PATH=VALUES")]
     sweeps: Vec<String>,
+    /// What the runs of a sweep are to reach, such as test_accuracy=0.95: its table says what it took.
+    #[arg(long, value_name = "METRIC=VALUE", conflicts_with = "resume")]
+    target: Option<String>,
     /// Where the files go; default runs/NAME, with a number where that exists.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

@@ -36,4 +36,6 @@ pub use check::Checked;
 pub use config::{Scenario, relocated, schema};
 pub use document::{Document, Origin, Parsed, to_yaml};
 pub use problem::{Place, Problem, Problems};
-pub use sweep::{Point, Range, Sweep, SweepAxis, SweepConfig, Values, fit_for_file, own_name};
+pub use sweep::{
+    Point, Range, Sweep, SweepAxis, SweepConfig, Values, fit_for_file, in_short, own_name,
+};

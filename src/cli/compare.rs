@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Code, Failure};
 use super::run::DEFAULT_PARENT;
-use super::study::{carry_out_study, in_study, resume};
+use super::study::{carry_out_study, check_target, in_study, resume};
 use super::{CompareArguments, TableFormat};
 use crate::experiment::{Purpose, RunDirectory, Study, StudyPoint};
 use crate::measure::What;
 use crate::protocol::{Automatic, ProtocolConfig};
-use crate::report::Target;
 use crate::scenario::{Checked, fit_for_file, own_name, relocated};
 
 /// Noise-free methods are compared by the rounds to this distance, unless told otherwise.
@@ -21,10 +20,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
     if let Some(named) = &arguments.resume {
         return resume(RunDirectory::resume(named)?, &effort);
     }
-    if let Some(target) = &arguments.target {
-        Target::parse(target)
-            .map_err(|message| Failure::arguments(format!("--target {message}")))?;
-    }
+    check_target(arguments.target.as_deref())?;
     let (rows, mut notes) = rows(arguments)?;
     let [first, _, ..] = rows.as_slice() else {
         let message = "one row, expected two or more to compare: name more scenarios, or --topology \

@@ -34,6 +34,10 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
     let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
     match sweep.points() {
         [only] if sweep.is_single() => {
+            if arguments.target.is_some() {
+                let message = "--target: there is no sweep whose runs could reach it";
+                return Err(Failure::arguments(message.to_string()));
+            }
             let checked = on_engine(arguments.engine, sweep.checked(only)?)?;
             let directory = place(arguments, &checked.scenario().name)?;
             run_one(arguments, &checked, directory)

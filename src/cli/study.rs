@@ -39,6 +39,7 @@ pub(super) struct Effort {
 
 /// Runs every point of a sweep.
 pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Failure> {
+    check_target(arguments.target.as_deref())?;
     let mut checked = Vec::new();
     for point in sweep.points() {
         checked.push((point, on_engine(arguments.engine, sweep.checked(point)?)?));
@@ -54,12 +55,18 @@ pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Fai
     let study = Study {
         name,
         purpose: Purpose::Sweep(sweep.axes().to_vec()),
-        target: None,
+        target: arguments.target.clone(),
         notes: Vec::new(),
         points: points.collect(),
     };
     drop(checked);
     carry_out_study(&study, directory, &arguments.effort())
+}
+
+/// Refuses a target that is none, before anything runs.
+pub(super) fn check_target(target: Option<&str>) -> Result<(), Failure> {
+    let target = target.map(Target::parse).transpose();
+    target.map(|_| ()).map_err(|error| Failure::arguments(format!("--target: {error}")))
 }
 
 /// A run's scenario with paths that start from the study's directory.

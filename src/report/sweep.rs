@@ -12,13 +12,12 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 
-use self::axes::told;
 use super::comparison::{AT_THE_END, FEW_REPEATS, Outcome, Quantity, Target, quantities, wrapped};
 use super::files::write_page;
 use super::{Cell, Column, Record, Table};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
-use crate::scenario::SweepAxis;
+use crate::scenario::{SweepAxis, in_short};
 
 /// One run of a sweep.
 #[derive(Clone, Debug)]
@@ -91,7 +90,7 @@ impl SweepReport {
                 let found = point.values.iter().find(|(path, _)| *path == axis.path);
                 match found.map(|(_, value)| (value.as_f64(), value)) {
                     Some((Some(number), _)) => Cell::Number(number),
-                    Some((None, value)) => Cell::Text(told(value)),
+                    Some((None, value)) => Cell::Text(in_short(value)),
                     None => Cell::Missing,
                 }
             }));

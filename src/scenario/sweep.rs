@@ -457,7 +457,7 @@ pub fn own_name(name: &str, taken: &mut BTreeSet<String>) -> String {
 }
 
 /// A value in a few words: of a section its keys and values, of a path its last part.
-fn in_short(value: &Json) -> String {
+pub fn in_short(value: &Json) -> String {
     match value {
         Json::String(text) => {
             let name = Path::new(text).file_stem().map(|stem| stem.to_string_lossy().into_owned());

@@ -4,18 +4,10 @@ use serde_json::Value;
 
 use super::{SweepAxis, SweepPoint};
 use crate::report::svg::plot::Axis;
+use crate::scenario::in_short;
 
 /// Ends at least so many times apart can be spread logarithmically.
 const DECADE: f64 = 10.0;
-
-/// A value for people: text as it is, anything else as JSON.
-pub(super) fn told(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "none".to_owned(),
-        value => value.to_string(),
-    }
-}
 
 /// One thing that varies: an axis with those that move with it.
 #[derive(Clone, Debug)]
@@ -68,7 +60,7 @@ impl Dimension {
 
     /// The values' names.
     pub(super) fn names(&self) -> Vec<String> {
-        self.values.iter().map(told).collect()
+        self.values.iter().map(in_short).collect()
     }
 
     /// A plot's axis for these numbers.

@@ -1,8 +1,8 @@
 //! The page of a sweep.
 
 use super::SweepReport;
-use super::axes::told;
 use crate::report::html::{Block, Page};
+use crate::scenario::in_short;
 
 impl SweepReport {
     /// The sweep as a page.
@@ -26,7 +26,7 @@ impl SweepReport {
             result.push(Block::Warnings(warnings));
         }
         let axes = self.axes.iter().map(|axis| {
-            let values: Vec<String> = axis.values.iter().map(told).collect();
+            let values: Vec<String> = axis.values.iter().map(in_short).collect();
             let with = if axis.zipped { "; moves with the axis before it" } else { "" };
             let label = if axis.label == axis.path {
                 axis.label.clone()

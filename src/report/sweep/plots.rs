@@ -1,8 +1,9 @@
 //! Figures of a sweep along its axes.
 
+use crate::scenario::in_short;
 use serde_json::Value;
 
-use super::axes::{Dimension, is_logarithmic, told};
+use super::axes::{Dimension, is_logarithmic};
 use super::{SweepPoint, SweepReport};
 use crate::measure::{Estimate, Metric};
 use crate::report::Record;
@@ -305,7 +306,7 @@ impl SweepReport {
                 let runs = self.points.iter().filter(|point| lies_in(point, &fixed));
                 let runs: Vec<(String, &Record)> = runs
                     .filter_map(|point| {
-                        let name = by.and_then(|by| by.value(point)).map(told);
+                        let name = by.and_then(|by| by.value(point)).map(in_short);
                         let label = match (name, by) {
                             (Some(value), Some(by)) => format!("{} = {value}", by.label),
                             _ => point.name.clone(),

@@ -1,3 +1,4 @@
+use crate::scenario::in_short;
 use serde_json::json;
 
 use super::axes::is_logarithmic;
@@ -24,7 +25,7 @@ fn reaching(rounds: [u32; 3]) -> Record {
 }
 
 fn point(values: &[(&str, Value)], outcome: Result<Record, String>) -> SweepPoint {
-    let told: Vec<String> = values.iter().map(|(_, value)| axes::told(value)).collect();
+    let told: Vec<String> = values.iter().map(|(_, value)| in_short(value)).collect();
     SweepPoint {
         values: values.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect(),
         name: told.join(" "),
