@@ -19,7 +19,7 @@ impl Comparison {
             names if names.len() <= 4 => format!("Comparison of {}", names.join(", ")),
             names => format!("Comparison of {} runs", names.len()),
         };
-        let mut page = Page::new(title).lead(self.caption());
+        let mut page = Page::new(title);
         for sentence in self.sentences() {
             page = page.lead(format!("{sentence}."));
         }

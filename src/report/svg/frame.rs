@@ -52,6 +52,8 @@ impl Frame {
             Scale::Linear => x_range.starting_at_zero_if_near(),
             Scale::Log => x_range,
         };
+        // Single points have their names beside them, and need room for that.
+        let x_range = if are_named_points(plot) { x_range.padded(0.06) } else { x_range };
         let y_range = y_range(plot, curves);
         let y_ticks = Ticks::new(plot.y.scale, y_range, 6);
         let x_ticks = Ticks::new(plot.x.scale, x_range, 6);
@@ -119,6 +121,9 @@ impl Frame {
         }
         for (i, curve) in curves.iter().enumerate() {
             self.draw_curve(plot, i, curve, &mut content);
+        }
+        if are_named_points(plot) {
+            self.draw_names(plot, curves, &mut content);
         }
         let height = self.bottom + 44.0;
         let view = View { left: 0.0, top: 0.0, width: WIDTH, height };
@@ -300,6 +305,44 @@ impl Frame {
         content.push(group);
     }
 
+    /// The names of single points beside them, towards the middle, moved down where one would cover
+    /// another.
+    fn draw_names(&self, plot: &LinePlot, curves: &[Curve], content: &mut Element) {
+        let middle = (self.left + self.right) / 2.0;
+        let room = (self.right - self.left) / 2.0;
+        let mut points: Vec<(f64, f64, &str)> = plot
+            .series
+            .iter()
+            .zip(curves)
+            .filter_map(|(series, curve)| {
+                let point = curve.points().next()?;
+                Some((self.x(point.x), self.y(point.y), series.label.as_str()))
+            })
+            .collect();
+        points.sort_by(|a, b| a.1.total_cmp(&b.1));
+        // Left, right and baseline of those that stand.
+        let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+        let mut names = INK.fill(Element::new("g"));
+        for (x, y, name) in points {
+            let label = shortened(name, SIZE, room);
+            let width = text_width(&label, SIZE);
+            let left = if x <= middle { x + 8.0 } else { x - 8.0 - width };
+            let mut baseline = y + 4.0;
+            let covers = |baseline: f64| {
+                taken
+                    .iter()
+                    .any(|&(l, r, b)| (baseline - b).abs() < SIZE && left < r && l < left + width)
+            };
+            while covers(baseline) && baseline < self.bottom {
+                baseline += SIZE;
+            }
+            taken.push((left, left + width, baseline));
+            let text = Element::new("text").set("x", left).set("y", baseline);
+            names.push(text.text(&label).with(hover(name)));
+        }
+        content.push(names);
+    }
+
     /// A small cross where a curve ends before a value that was not finite.
     fn draw_cut(&self, plot: &LinePlot, index: usize, cut: &Cut, group: &mut Element) {
         let (x, y) = match cut.last {
@@ -332,8 +375,17 @@ fn y_range(plot: &LinePlot, curves: &[Curve]) -> Range {
     }
 }
 
+/// Whether every series is one point without a line: its name then stands beside it.
+fn are_named_points(plot: &LinePlot) -> bool {
+    let single = |series: &Series| series.style.line == Line::None && series.points.len() == 1;
+    !plot.series.is_empty() && plot.series.iter().all(single)
+}
+
 /// Flows the legend's entries into rows.
 fn legend(plot: &LinePlot) -> Vec<LegendEntry> {
+    if are_named_points(plot) {
+        return Vec::new();
+    }
     let room = WIDTH - 24.0;
     let (mut x, mut row) = (12.0, 0);
     let mut entries = Vec::new();

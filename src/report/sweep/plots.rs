@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::axes::{Dimension, is_logarithmic, told};
+use super::axes::{Dimension, is_logarithmic};
 use super::{SweepPoint, SweepReport};
 use crate::measure::{Estimate, Metric};
 use crate::report::Record;
@@ -18,7 +18,7 @@ const MOST_CURVES: usize = 8;
 /// At most so many points without a mean are named under a plot.
 const MOST_NAMED: usize = 4;
 /// At most so many figures are drawn as small plots.
-const MOST_FIGURES: usize = 4;
+const MOST_FIGURES: usize = 6;
 /// At most so many metrics are drawn as they converge.
 const MOST_METRICS: usize = 3;
 
@@ -298,50 +298,55 @@ impl SweepReport {
             Some((by, rest)) => (Some(by), rest.iter().collect::<Vec<_>>()),
             None => (None, Vec::new()),
         };
-        let mut blocks = Vec::new();
-        for metric in drawn(self.target) {
-            let mut thinned = false;
-            let panels = choices(&rest).into_iter().filter_map(|fixed| {
-                let runs = self.points.iter().filter(|point| lies_in(point, &fixed));
-                let runs: Vec<(String, &Record)> = runs
-                    .filter_map(|point| {
-                        let name = by.and_then(|by| by.value(point)).map(told);
-                        let label = match (name, by) {
-                            (Some(value), Some(by)) => format!("{} = {value}", by.label),
-                            _ => point.name.clone(),
-                        };
-                        Some((label, point.outcome.as_ref().ok()?))
-                    })
-                    .collect();
-                thinned |= runs.len() > MOST_CURVES;
-                let runs = evenly(&runs, MOST_CURVES);
-                let runs: Vec<(&str, &Record)> =
+        let panels: Vec<(Fixed<'_>, Vec<(String, &Record)>)> = choices(&rest)
+            .into_iter()
+            .map(|fixed| (fixed.clone(), self.runs(by, &fixed)))
+            .collect();
+        let chosen: Vec<(String, Vec<(&str, &Record)>)> = panels
+            .iter()
+            .map(|(fixed, runs)| {
+                let all: Vec<(&str, &Record)> =
                     runs.iter().map(|(name, record)| (name.as_str(), *record)).collect();
-                let mut plot = comparison::plot(&runs, metric, Cost::Rounds, self.target)?;
-                if !fixed.is_empty() {
-                    plot.title = title(&fixed);
-                }
-                Some(plot)
-            });
-            let (plots, more) = limited(panels.collect());
-            if plots.is_empty() {
-                continue;
+                (title(fixed), evenly(&all, MOST_CURVES))
+            })
+            .collect();
+        let thinned = if panels.iter().any(|(_, runs)| runs.len() > MOST_CURVES) {
+            format!(" Of more than {MOST_CURVES} curves, {MOST_CURVES} evenly chosen.")
+        } else {
+            String::new()
+        };
+        let of_metric = |metric: Metric| {
+            // One plot has room for a choice of what to draw over.
+            if let [(_, runs)] = chosen.as_slice() {
+                return Some(match comparison::switched(runs, metric, self.target)? {
+                    Block::Switched { by, caption } => {
+                        Block::Switched { by, caption: caption + &thinned }
+                    }
+                    other => other,
+                });
             }
-            let chosen = if thinned {
-                format!(" Of more than {MOST_CURVES} curves, {MOST_CURVES} evenly chosen.")
-            } else {
-                String::new()
-            };
+            let plots = chosen.iter().filter_map(|(title, runs)| {
+                let plot = comparison::plot(runs, metric, Cost::Rounds, self.target)?;
+                Some(LinePlot { title: title.clone(), ..plot })
+            });
+            let (plots, more) = limited(plots.collect());
             let caption = format!(
                 "{} as the runs went on: mean over repeats, as far as the shortest goes; bands are 95 % \
-                 intervals.{chosen}{more}",
+                 intervals.{thinned}{more}",
                 sentence(metric.label())
             );
-            blocks.push(Block::Multiples { plots, caption });
-            if blocks.len() == MOST_METRICS {
-                break;
-            }
-        }
-        blocks
+            (!plots.is_empty()).then_some(Block::Multiples { plots, caption })
+        };
+        drawn(self.target).into_iter().filter_map(of_metric).take(MOST_METRICS).collect()
+    }
+
+    /// The runs of one plot of convergence, each by its value on the axis that it shows.
+    fn runs(&self, by: Option<&Dimension>, fixed: &Fixed<'_>) -> Vec<(String, &Record)> {
+        let there = self.points.iter().filter(|point| lies_in(point, fixed));
+        let named = there.filter_map(|point| {
+            let value = by.and_then(|by| Some(by.at(by.value(point)?)));
+            Some((value.unwrap_or_else(|| point.name.clone()), point.outcome.as_ref().ok()?))
+        });
+        named.collect()
     }
 }
