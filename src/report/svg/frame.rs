@@ -11,8 +11,8 @@ use super::lettering::{SIZE, TITLE_SIZE, shortened, text_width, wrapped};
 use super::palette::{GRID, INK, MUTED, Paint};
 use super::plot::{Line, LinePlot, Reference, Series};
 
-const WIDTH: f64 = 500.0;
-const PLOT_HEIGHT: f64 = 240.0;
+const WIDTH: f64 = 440.0;
+const PLOT_HEIGHT: f64 = 220.0;
 const LINE_HEIGHT: f64 = 17.0;
 /// Up to so many points a series gets a dot for each, which tells its value on hover.
 const FEW_POINTS: usize = 40;
