@@ -106,6 +106,20 @@ impl SweepReport {
         (drawn, (!alike.is_empty()).then_some(told))
     }
 
+    /// The most repeats of any point.
+    fn repeats(&self) -> usize {
+        self.records().map(|record| record.complete().count()).max().unwrap_or(0)
+    }
+
+    /// What lines and their bands are.
+    fn averaged(&self) -> &'static str {
+        if self.repeats() > 1 {
+            "mean over repeats; bands are 95 % intervals"
+        } else {
+            "one repeat"
+        }
+    }
+
     /// The axis of a figure's values.
     fn axis_of(&self, quantity: &Quantity) -> Axis {
         let means: Vec<f64> = quantity.outcomes.iter().filter_map(mean).collect();
@@ -176,9 +190,10 @@ impl SweepReport {
         plot.title = sentence(&quantity.head);
         let by = by.map_or(String::new(), |by| format!(", by {}", by.label));
         let caption = format!(
-            "{} over {}{by}: mean over repeats; bands are 95 % intervals.{}{}",
+            "{} over {}{by}: {}.{}{}",
             sentence(&quantity.head),
             x.label,
+            self.averaged(),
             self.without_mean(quantity),
             if self.without_mean(quantity).is_empty() { "" } else { " A cross ends a line there." }
         );
@@ -248,8 +263,9 @@ impl SweepReport {
             mark: "no mean".to_owned(),
         };
         let caption = format!(
-            "{}: mean over repeats.{}",
+            "{}: {}.{}",
             sentence(&quantity.head),
+            if self.repeats() > 1 { "mean over repeats" } else { "one repeat" },
             self.without_mean(quantity)
         );
         Block::HeatMap { map, caption }
@@ -274,10 +290,11 @@ impl SweepReport {
             });
             let (plots, more) = limited(panels.collect());
             let caption = format!(
-                "{} over {}, by {}: mean over repeats; bands are 95 % intervals.{more}{}",
+                "{} over {}, by {}: {}.{more}{}",
                 sentence(&quantity.head),
                 x.label,
                 by.label,
+                self.averaged(),
                 self.without_mean(quantity)
             );
             blocks.push(Block::Multiples { plots, caption });
@@ -331,9 +348,9 @@ impl SweepReport {
             });
             let (plots, more) = limited(plots.collect());
             let caption = format!(
-                "{} as the runs went on: mean over repeats, as far as the shortest goes; bands are 95 % \
-                 intervals.{thinned}{more}",
-                sentence(metric.label())
+                "{} as the runs went on, as far as the shortest repeat: {}.{thinned}{more}",
+                sentence(metric.label()),
+                self.averaged()
             );
             (!plots.is_empty()).then_some(Block::Multiples { plots, caption })
         };
