@@ -9,6 +9,9 @@ use crate::report::html::{Block, Page};
 use crate::report::svg::plot::{Axis, Line, LinePlot, Series, Style};
 use crate::report::{Cell, Column, Record, Table, figure};
 
+/// More sentences than this stand under the table.
+const MOST_LEADS: usize = 4;
+
 impl Comparison {
     /// The comparison as a page.
     pub fn page(&self) -> Page {
@@ -20,8 +23,10 @@ impl Comparison {
             names => format!("Comparison of {} runs", names.len()),
         };
         let mut page = Page::new(title);
-        for sentence in self.sentences() {
-            page = page.lead(format!("{sentence}."));
+        let sentences: Vec<String> = self.sentences().iter().map(|s| format!("{s}.")).collect();
+        let few = sentences.len() <= MOST_LEADS;
+        if few {
+            page = sentences.iter().fold(page, |page, sentence| page.lead(sentence.as_str()));
         }
         let mut result = Vec::new();
         if !self.warnings.is_empty() {
@@ -29,6 +34,9 @@ impl Comparison {
         }
         result.push(Block::Table(self.table()));
         result.push(Block::Definitions(self.notes.iter().map(|note| term(note)).collect()));
+        if !few {
+            result.extend(sentences.into_iter().map(Block::Paragraph));
+        }
         page = page.section("Result", result);
 
         let records = self.records();
@@ -93,12 +101,29 @@ impl Comparison {
         if differing.is_empty() {
             return vec![Block::paragraph("All rows have the same scenario, but for its name.")];
         }
-        let names = self.rows.iter().map(|row| Column::text(row.name.as_str()));
-        let mut table = Table::new([Column::text("field")].into_iter().chain(names));
-        for (path, values) in differing {
-            let cells =
-                shown(values).into_iter().map(|value| value.map_or(Cell::Missing, Cell::Text));
-            table.row([Cell::Text(path)].into_iter().chain(cells));
+        let names = || self.rows.iter().map(|row| row.name.as_str());
+        let columns: Vec<(String, Vec<Cell>)> = differing
+            .into_iter()
+            .map(|(path, values)| {
+                let cells = shown(values).into_iter();
+                (path, cells.map(|value| value.map_or(Cell::Missing, Cell::Text)).collect())
+            })
+            .collect();
+        // The longer of the two goes down the page.
+        let mut table;
+        if columns.len() <= self.rows.len() {
+            let paths = columns.iter().map(|(path, _)| Column::text(path.as_str()));
+            table = Table::new([Column::text("name")].into_iter().chain(paths));
+            for (run, name) in names().enumerate() {
+                let cells = columns.iter().map(|(_, cells)| cells[run].clone());
+                table.row([Cell::from(name)].into_iter().chain(cells));
+            }
+        } else {
+            let names = names().map(Column::text);
+            table = Table::new([Column::text("field")].into_iter().chain(names));
+            for (path, cells) in columns {
+                table.row([Cell::Text(path)].into_iter().chain(cells));
+            }
         }
         let caption = "The fields in which the rows' scenarios differ, after `auto` is resolved.";
         vec![Block::Table(table.caption(caption))]
