@@ -4,12 +4,13 @@ use super::Comparison;
 use super::curves::{drawn, switched};
 use super::outcome::Cost;
 use super::pairing::differing;
+use super::quantity::{Quantity, Ratio};
 use super::words::{mean, rank_correlation, term};
 use crate::report::html::{Block, Page};
 use crate::report::svg::plot::{Axis, Line, LinePlot, Series, Style};
 use crate::report::{Cell, Column, Record, Table, figure};
 
-/// More sentences than this stand under the table.
+/// More sentences than this are told as a table.
 const MOST_LEADS: usize = 4;
 
 impl Comparison {
@@ -35,7 +36,7 @@ impl Comparison {
         result.push(Block::Table(self.table()));
         result.push(Block::Definitions(self.notes.iter().map(|note| term(note)).collect()));
         if !few {
-            result.extend(sentences.into_iter().map(Block::Paragraph));
+            result.push(Block::Table(self.ratios()));
         }
         page = page.section("Result", result);
 
@@ -53,6 +54,30 @@ impl Comparison {
             page = page.section("Connectivity", vec![block]);
         }
         page.section("Scenarios", self.scenarios())
+    }
+
+    /// How many times as much as the first row every other one takes.
+    fn ratios(&self) -> Table {
+        let costs: Vec<(Cost, &Quantity)> =
+            Cost::ALL.into_iter().filter_map(|cost| Some((cost, self.cost(cost)?))).collect();
+        let heads = costs.iter().map(|(cost, _)| Column::number(cost.label()));
+        let mut table = Table::new([Column::text("name")].into_iter().chain(heads));
+        for (run, row) in self.rows.iter().enumerate().skip(1) {
+            let cells = costs.iter().map(|(_, quantity)| {
+                match Ratio::of(&quantity.outcomes[run], &quantity.outcomes[0], self.paired) {
+                    Some(Ratio { ratio, interval: Some((low, high)) }) => {
+                        Cell::Interval { mean: ratio, low, high }
+                    }
+                    Some(Ratio { ratio, interval: None }) => Cell::Number(ratio),
+                    None => Cell::Missing,
+                }
+            });
+            table.row([Cell::from(row.name.as_str())].into_iter().chain(cells));
+        }
+        let first = self.rows.first().map_or("", |row| row.name.as_str());
+        table.caption(format!(
+            "How many times as much as {first}: geometric means over repeats, with 95 % intervals."
+        ))
     }
 
     /// Rounds to the target against λ₂.

@@ -305,12 +305,14 @@ impl Frame {
         content.push(group);
     }
 
-    /// The names of single points beside them, towards the middle, moved down where one would cover
-    /// another.
+    /// The names of single points beside them, at the first place where they cover no other name and
+    /// no point: towards the middle, on the other side, then higher or lower with a line to the point.
     fn draw_names(&self, plot: &LinePlot, curves: &[Curve], content: &mut Element) {
+        const LETTERS: f64 = 0.9 * SIZE;
+        const STEPS: [f64; 9] = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0];
         let middle = (self.left + self.right) / 2.0;
         let room = (self.right - self.left) / 2.0;
-        let mut points: Vec<(f64, f64, &str)> = plot
+        let points: Vec<(f64, f64, &str)> = plot
             .series
             .iter()
             .zip(curves)
@@ -319,25 +321,33 @@ impl Frame {
                 Some((self.x(point.x), self.y(point.y), series.label.as_str()))
             })
             .collect();
-        points.sort_by(|a, b| a.1.total_cmp(&b.1));
-        // Left, right and baseline of those that stand.
-        let mut taken: Vec<(f64, f64, f64)> = Vec::new();
-        let mut names = INK.fill(Element::new("g"));
+        // Left, right and middle height of what stands.
+        let dots = points.iter().map(|&(x, y, _)| (x - 4.0, x + 4.0, y));
+        let mut taken: Vec<(f64, f64, f64)> = dots.collect();
+        let mut names = INK.fill(Element::new("g").set("font-size", LETTERS));
         for (x, y, name) in points {
-            let label = shortened(name, SIZE, room);
-            let width = text_width(&label, SIZE);
-            let left = if x <= middle { x + 8.0 } else { x - 8.0 - width };
-            let mut baseline = y + 4.0;
-            let covers = |baseline: f64| {
-                taken
-                    .iter()
-                    .any(|&(l, r, b)| (baseline - b).abs() < SIZE && left < r && l < left + width)
+            let label = shortened(name, LETTERS, room);
+            let width = text_width(&label, LETTERS);
+            let (after, before) = (x + 8.0, x - 8.0 - width);
+            let sides = if x <= middle { [after, before] } else { [before, after] };
+            let free = |&(left, height): &(f64, f64)| {
+                let apart = |&(l, r, h): &(f64, f64, f64)| {
+                    (height - h).abs() >= LETTERS || left >= r || l >= left + width
+                };
+                let inside = left >= self.left && left + width <= self.right + 12.0;
+                let inside = inside && height >= self.top && height <= self.bottom - 5.0;
+                inside && taken.iter().all(apart)
             };
-            while covers(baseline) && baseline < self.bottom {
-                baseline += SIZE;
+            let places = STEPS.iter().flat_map(|step| sides.map(|l| (l, y + step * LETTERS)));
+            let (left, height) = places.clone().find(free).unwrap_or((sides[0], y));
+            taken.push((left, left + width, height));
+            if height != y {
+                let end = if left > x { left - 2.0 } else { left + width + 2.0 };
+                let [x, y, end, height] = [x, y, end, height].map(coordinate);
+                let line = Element::new("path").set("d", format!("M{x} {y}L{end} {height}"));
+                content.push(MUTED.stroke(line).set("stroke-width", "0.6"));
             }
-            taken.push((left, left + width, baseline));
-            let text = Element::new("text").set("x", left).set("y", baseline);
+            let text = Element::new("text").set("x", left).set("y", height + 0.35 * LETTERS);
             names.push(text.text(&label).with(hover(name)));
         }
         content.push(names);
