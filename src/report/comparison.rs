@@ -26,9 +26,9 @@ use super::files::write_page;
 use super::{Cell, Column, Record, Table, figure};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
-use crate::topology::{Diameter, Figures, Method, Value as GraphValue};
+use crate::topology::{Diameter, Figures, Method, TopologyConfig, Value as GraphValue};
 
-pub(super) use curves::{drawn, is_logarithmic, plot, sentence};
+pub(super) use curves::{drawn, is_logarithmic, plot, sentence, switched};
 pub use outcome::{Cost, Outcome};
 pub use quantity::{Difference, Quantity, Ratio};
 pub use target::{Target, TargetError};
@@ -76,10 +76,7 @@ impl Comparison {
     /// reached the target or, without one, until they ended. The notes stand before those that the
     /// comparison makes itself.
     pub fn new(rows: Vec<(String, Record)>, target: Option<Target>, notes: Vec<String>) -> Self {
-        let rows: Vec<Row> = rows
-            .into_iter()
-            .map(|(name, record)| Row { name, figures: Figures::of(&record.topology), record })
-            .collect();
+        let rows = with_figures(rows);
         let records: Vec<&Record> = rows.iter().map(|row| &row.record).collect();
         let first = rows.first().map_or("", |row| row.name.as_str());
         let pairing = Pairing::of(&records, first);
@@ -241,6 +238,23 @@ impl Comparison {
         directory.write("comparison.json", format!("{:#}\n", self.to_json()).as_bytes())?;
         write_page(&self.page(), directory, plots)
     }
+}
+
+/// Every run with the figures of its graph, which are found once for each.
+fn with_figures(runs: Vec<(String, Record)>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::with_capacity(runs.len());
+    for (name, record) in runs {
+        let same = |row: &&Row| {
+            let (a, b) = (&row.record.scenario, &record.scenario);
+            a.topology == b.topology && a.seed == b.seed
+        };
+        // Paths start from the run's own directory, so that equal ones need not mean the same file.
+        let file = matches!(record.scenario.topology, TopologyConfig::File(_));
+        let known = rows.iter().find(same).filter(|_| !file).map(|row| row.figures.clone());
+        let figures = known.unwrap_or_else(|| Figures::of(&record.topology));
+        rows.push(Row { name, record, figures });
+    }
+    rows
 }
 
 /// The columns of figures that come from repeats, without those that nobody measured; nothing of runs

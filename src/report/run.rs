@@ -1,5 +1,7 @@
 //! The files of a run, and what the terminal shows of it.
 
+mod curves;
+mod drawing;
 mod page;
 mod pairwise;
 mod summary;

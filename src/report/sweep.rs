@@ -199,8 +199,8 @@ impl SweepReport {
 
     /// The sweep for a terminal of this width.
     pub fn terminal(&self, width: usize) -> String {
-        let mut text = format!("{}: {}\n\n", self.name, self.caption());
-        text += &self.table().to_text_within(width);
+        let mut text = wrapped(&format!("{}: {}", self.name, self.caption()), width);
+        text += &format!("\n{}", self.table().to_text_within(width));
         let short = |outcome: &Outcome| matches!(outcome, Outcome::Short { .. });
         let quantities = self.quantities.iter();
         if quantities.flat_map(|quantity| &quantity.outcomes).any(short) {

@@ -200,6 +200,22 @@ fn the_film_plays_the_rounds_and_a_star_is_not_a_ring() {
         let expected = peer_accuracy(&bench, graph, 3);
         assert!((accuracy - expected).abs() < 0.01, "{accuracy} {expected}");
 
+        // The range of each round has the whole map in every frame, and says its ends.
+        browser.value(
+            "(() => {
+                const select = document.querySelectorAll('.film select')[1];
+                select.value = 1;
+                select.dispatchEvent(new Event('change'));
+            })()",
+        );
+        slide(&mut browser, 2);
+        for end in ["#440154", "#fde725"] {
+            assert_eq!(browser.value(&format!("{fills}.includes('{end}')")), true, "{graph} {end}");
+        }
+        let ends = "[...document.querySelectorAll('[display=inline] .ends text')].length";
+        assert_eq!(browser.value(ends), 2);
+        slide(&mut browser, 39);
+
         // It plays from the start, since it stands at the end.
         let value = "Number(document.querySelector('input[type=range]').value)";
         browser.value("document.querySelector('.film button').click()");

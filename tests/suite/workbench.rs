@@ -92,6 +92,7 @@ impl Workbench {
     pub(crate) fn files(&self, directory: &str) -> BTreeMap<String, Vec<u8>> {
         names(&self.path(directory))
             .into_iter()
+            .filter(|name| self.path(directory).join(name).is_file())
             .map(|name| {
                 let bytes = match name.as_str() {
                     "timing.json" => Vec::new(),

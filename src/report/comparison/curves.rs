@@ -11,6 +11,9 @@ use crate::report::svg::plot::{Axis, LinePlot, Reference, Series};
 const AXES: [(Cost, &str); 3] =
     [(Cost::Rounds, "round"), (Cost::Messages, "messages"), (Cost::Seconds, "simulated seconds")];
 
+/// The bands of more runs than this would hide each other.
+const MOST_BANDS: usize = 8;
+
 /// What is drawn where it was measured, beside the target's metric.
 const DRAWN: [Metric; 16] = [
     Metric::OptimumDistance,
@@ -106,6 +109,9 @@ pub(in crate::report) fn plot(
     let all = runs.iter().enumerate().filter_map(|(place, (name, record))| {
         let mut series = series(name, record, metric, cost)?;
         series.style.colour = Some(place);
+        if runs.len() > MOST_BANDS {
+            series.band = None;
+        }
         Some(series)
     });
     let all: Vec<Series> = all.collect();
@@ -144,10 +150,10 @@ pub(in crate::report) fn switched(
         (least, most) if least == most => format!("mean over {most} repeats"),
         (least, most) => format!("mean over {least} to {most} repeats"),
     };
-    let bands = if most > 1 {
-        ", round by round as far as the shortest goes; bands are 95 % intervals"
-    } else {
-        ""
+    let bands = match most {
+        0 | 1 => "",
+        _ if runs.len() > MOST_BANDS => ", round by round as far as the shortest goes",
+        _ => ", round by round as far as the shortest goes; bands are 95 % intervals",
     };
     let diverged =
         runs.iter().any(|(_, record)| record.complete().any(|(repeat, _)| record.diverged(repeat)));

@@ -4,10 +4,14 @@ use super::Comparison;
 use super::curves::{drawn, switched};
 use super::outcome::Cost;
 use super::pairing::differing;
+use super::quantity::{Quantity, Ratio};
 use super::words::{mean, rank_correlation, term};
 use crate::report::html::{Block, Page};
 use crate::report::svg::plot::{Axis, Line, LinePlot, Series, Style};
 use crate::report::{Cell, Column, Record, Table, figure};
+
+/// More sentences than this are told as a table.
+const MOST_LEADS: usize = 4;
 
 impl Comparison {
     /// The comparison as a page.
@@ -19,9 +23,11 @@ impl Comparison {
             names if names.len() <= 4 => format!("Comparison of {}", names.join(", ")),
             names => format!("Comparison of {} runs", names.len()),
         };
-        let mut page = Page::new(title).lead(self.caption());
-        for sentence in self.sentences() {
-            page = page.lead(format!("{sentence}."));
+        let mut page = Page::new(title);
+        let sentences: Vec<String> = self.sentences().iter().map(|s| format!("{s}.")).collect();
+        let few = sentences.len() <= MOST_LEADS;
+        if few {
+            page = sentences.iter().fold(page, |page, sentence| page.lead(sentence.as_str()));
         }
         let mut result = Vec::new();
         if !self.warnings.is_empty() {
@@ -29,6 +35,9 @@ impl Comparison {
         }
         result.push(Block::Table(self.table()));
         result.push(Block::Definitions(self.notes.iter().map(|note| term(note)).collect()));
+        if !few {
+            result.push(Block::Table(self.ratios()));
+        }
         page = page.section("Result", result);
 
         let records = self.records();
@@ -45,6 +54,30 @@ impl Comparison {
             page = page.section("Connectivity", vec![block]);
         }
         page.section("Scenarios", self.scenarios())
+    }
+
+    /// How many times as much as the first row every other one takes.
+    fn ratios(&self) -> Table {
+        let costs: Vec<(Cost, &Quantity)> =
+            Cost::ALL.into_iter().filter_map(|cost| Some((cost, self.cost(cost)?))).collect();
+        let heads = costs.iter().map(|(cost, _)| Column::number(cost.label()));
+        let mut table = Table::new([Column::text("name")].into_iter().chain(heads));
+        for (run, row) in self.rows.iter().enumerate().skip(1) {
+            let cells = costs.iter().map(|(_, quantity)| {
+                match Ratio::of(&quantity.outcomes[run], &quantity.outcomes[0], self.paired) {
+                    Some(Ratio { ratio, interval: Some((low, high)) }) => {
+                        Cell::Interval { mean: ratio, low, high }
+                    }
+                    Some(Ratio { ratio, interval: None }) => Cell::Number(ratio),
+                    None => Cell::Missing,
+                }
+            });
+            table.row([Cell::from(row.name.as_str())].into_iter().chain(cells));
+        }
+        let first = self.rows.first().map_or("", |row| row.name.as_str());
+        table.caption(format!(
+            "How many times as much as {first}: geometric means over repeats, with 95 % intervals."
+        ))
     }
 
     /// Rounds to the target against λ₂.
@@ -93,12 +126,29 @@ impl Comparison {
         if differing.is_empty() {
             return vec![Block::paragraph("All rows have the same scenario, but for its name.")];
         }
-        let names = self.rows.iter().map(|row| Column::text(row.name.as_str()));
-        let mut table = Table::new([Column::text("field")].into_iter().chain(names));
-        for (path, values) in differing {
-            let cells =
-                shown(values).into_iter().map(|value| value.map_or(Cell::Missing, Cell::Text));
-            table.row([Cell::Text(path)].into_iter().chain(cells));
+        let names = || self.rows.iter().map(|row| row.name.as_str());
+        let columns: Vec<(String, Vec<Cell>)> = differing
+            .into_iter()
+            .map(|(path, values)| {
+                let cells = shown(values).into_iter();
+                (path, cells.map(|value| value.map_or(Cell::Missing, Cell::Text)).collect())
+            })
+            .collect();
+        // The longer of the two goes down the page.
+        let mut table;
+        if columns.len() <= self.rows.len() {
+            let paths = columns.iter().map(|(path, _)| Column::text(path.as_str()));
+            table = Table::new([Column::text("name")].into_iter().chain(paths));
+            for (run, name) in names().enumerate() {
+                let cells = columns.iter().map(|(_, cells)| cells[run].clone());
+                table.row([Cell::from(name)].into_iter().chain(cells));
+            }
+        } else {
+            let names = names().map(Column::text);
+            table = Table::new([Column::text("field")].into_iter().chain(names));
+            for (path, cells) in columns {
+                table.row([Cell::Text(path)].into_iter().chain(cells));
+            }
         }
         let caption = "The fields in which the rows' scenarios differ, after `auto` is resolved.";
         vec![Block::Table(table.caption(caption))]

@@ -12,7 +12,10 @@ pub(in crate::report) fn fields(scenario: &Scenario) -> Vec<(String, String)> {
     let mut value = serde_json::to_value(scenario).unwrap_or_default();
     // A graph is one thing, whichever parameters its family has.
     value["topology"] = match &scenario.topology {
-        TopologyConfig::File(path) => path.display().to_string().into(),
+        // Without its folder, which depends on where the run was put.
+        TopologyConfig::File(path) => {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into()
+        }
         topology if topology.resamples() => format!("{}, resampled", topology.label()).into(),
         topology => topology.label().into(),
     };

@@ -3,7 +3,7 @@ use super::*;
 use crate::experiment::StopReason;
 use crate::measure::{Estimate, MeasuredRow};
 use crate::privacy::{Observer, Piece};
-use crate::report::record::made::{record, repeat};
+use crate::report::record::made::{record, repeat, row};
 
 const RING: &str = "{ring: {peers: 5}}";
 const STAR: &str = "{star: {peers: 5}}";
@@ -315,4 +315,38 @@ fn ranks_correlate_as_spearman_says() {
     let tied = rank_correlation(&[(1.0, 1.0), (2.0, 2.0), (2.0, 3.0)]).unwrap();
     assert!((tied - 1.5 / 3.0_f64.sqrt()).abs() < 1e-12);
     assert_eq!(rank_correlation(&[(1.0, 1.0), (2.0, 2.0)]), None);
+}
+
+/// Two repeats, of three rounds and of two: the mean of two rounds, at 4 messages in each.
+#[test]
+fn curves_go_as_far_as_the_shortest_repeat() {
+    let repeats = vec![
+        vec![row(1, 8.0, 0.5), row(2, 4.0, 0.5), row(3, 2.0, 0.5)],
+        vec![row(1, 10.0, 0.5), row(2, 6.0, 0.5)],
+    ];
+    let record = record(RING, 1, repeats);
+    let series = curves::series("a", &record, Metric::OptimumDistance, Cost::Messages).unwrap();
+    assert_eq!(series.points, [(4.0, 9.0), (8.0, 5.0)]);
+    // Of 8 and 10: 9 ± 12.706 · √2/√2.
+    let (low, high) = series.band.unwrap()[0];
+    assert!((low - (9.0 - 12.706_204_736)).abs() < 1e-8 && (high - 21.706_204_736).abs() < 1e-8);
+    assert!(curves::series("a", &record, Metric::ConsensusGap, Cost::Rounds).is_none());
+}
+
+#[test]
+fn the_page_has_a_named_point_for_every_row_that_has_a_mean() {
+    let rows = named(vec![
+        ("ring", record(RING, 1, reaching(&[10, 12]))),
+        ("star", record(STAR, 1, reaching(&[20, 21]))),
+        ("path", record(PATH, 1, reaching(&[40, 50]))),
+        ("late", record(PATH, 1, vec![repeat(30, None, 0.9); 2])),
+    ]);
+    let html = Comparison::new(rows, target(), vec![]).page().render();
+    // λ₂ = 1.382, 1, 0.382 against 11, 20.5, 45.
+    assert!(html.contains("correlation of the 3 rows is -1. Left out"), "{html}");
+    assert!(html.contains("no λ₂: late."));
+    assert!(html.contains(">star<title>star</title>"), "beside its point");
+    for heading in ["Result", "Curves", "Connectivity", "Scenarios"] {
+        assert!(html.contains(&format!(">{heading}</h2>")), "{heading}");
+    }
 }

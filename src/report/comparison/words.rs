@@ -254,8 +254,8 @@ impl Comparison {
 
     /// The comparison for a terminal of this width.
     pub fn terminal(&self, width: usize) -> String {
-        let mut text = format!("{}\n\n", self.caption());
-        text += &self.table().to_text_within(width);
+        let mut text = wrapped(&self.caption(), width);
+        text += &format!("\n{}", self.table().to_text_within(width));
         let mut block = |mark: &str, lines: &[String]| {
             if !lines.is_empty() {
                 text.push('\n');

@@ -352,6 +352,7 @@
       return { name: head.textContent.slice(0, head.textContent.length - unit.length).trim(), unit };
     });
     heads.forEach((head, column) => {
+      if (titles[column].name === "") return;
       const sorter = make("button", { type: "button", title: "sort" }, [...head.childNodes], () => {
         const ascending = head.getAttribute("aria-sort") !== "ascending";
         heads.forEach((other) => other.removeAttribute("aria-sort"));
@@ -402,6 +403,7 @@
     const rgb = Array.from({ length: TOP + 1 }, (_, level) => colour(film.colours, level / TOP));
     const hex = rgb.map((c) => "#" + c.map((part) => part.toString(16).padStart(2, "0")).join(""));
     let shown = 0;
+    let each = false;
     let timer = null;
 
     const slider = make("input", { type: "range", min: 0, max: last, step: 1 });
@@ -409,22 +411,49 @@
     const round = make("output");
     slider.value = last;
 
+    /** A level in words. */
+    const tell = ({ places, log }, level) => {
+      const place = places[0] + (level / TOP) * (places[1] - places[0]);
+      return (log && level === 0 ? "≤\u202f" : "") + figure(log ? 10 ** place : place);
+    };
+
     const draw = () => {
       const frame = Number(slider.value);
-      const { levels, places, log } = film.measures[shown];
+      const measure = film.measures[shown];
+      const now = measure.levels.subarray(frame * peers, (frame + 1) * peers);
+      const known = now.filter((level) => level <= TOP);
+      // The levels at the dark and at the light end.
+      const [dark, light] = each && known.length > 0 ? [Math.min(...known), Math.max(...known)] : [0, TOP];
       for (const node of nodes) {
         const peer = Number(node.dataset.peer);
-        const level = levels[frame * peers + peer] ?? 255;
-        const known = level <= TOP;
-        const place = places[0] + (level / TOP) * (places[1] - places[0]);
-        const below = log && level === 0 ? "≤\u202f" : "";
-        const value = known ? below + figure(log ? 10 ** place : place) : "no value";
-        node.setAttribute("fill", known ? hex[level] : film.neutral);
-        node.dataset.told = `${film.labels[peer]}: ${value}`;
-        letters.get(node.dataset.peer)?.setAttribute("fill", lettering(known ? rgb[level] : [184, 192, 200]));
+        const level = now[peer] ?? 255;
+        const shade = Math.round((TOP * (level - dark)) / Math.max(light - dark, 1));
+        const has = level <= TOP;
+        node.setAttribute("fill", has ? hex[shade] : film.neutral);
+        node.dataset.told = `${film.labels[peer]}: ${has ? tell(measure, level) : "no value"}`;
+        letters.get(node.dataset.peer)?.setAttribute("fill", has ? lettering(rgb[shade]) : "#000000");
       }
       for (const bar of holder.querySelectorAll("[data-bar]")) {
         bar.setAttribute("display", Number(bar.dataset.bar) === shown ? "inline" : "none");
+        // The numbers below the bar are those of all rounds.
+        for (const mark of bar.querySelectorAll("path, text:not(:last-child)")) {
+          mark.setAttribute("visibility", each ? "hidden" : "visible");
+        }
+        const ends = bar.querySelector(".ends") ?? bar.appendChild(document.createElementNS(SVG, "g"));
+        ends.setAttribute("class", "ends");
+        const rects = [...bar.querySelectorAll("rect")];
+        const at = rects[0].getBBox();
+        const far = rects[rects.length - 1].getBBox();
+        const texts = each ? [[at.x, "start", dark], [far.x + far.width, "end", light]] : [];
+        ends.replaceChildren(
+          ...texts.map(([x, anchor, level]) => {
+            const text = document.createElementNS(SVG, "text");
+            const place = { x, y: at.y + 27, "text-anchor": anchor, fill: "#1b1f24" };
+            for (const [name, value] of Object.entries(place)) text.setAttribute(name, value);
+            text.textContent = tell(measure, level);
+            return text;
+          }),
+        );
       }
       round.textContent = `round ${film.rounds[frame]}`;
       slider.setAttribute("aria-valuetext", round.textContent);
@@ -453,15 +482,20 @@
     });
 
     const tools = last > 0 ? [play, slider, round] : [];
-    if (film.measures.length > 1) {
-      const choices = film.measures.map(({ name }, at) => make("option", { value: at }, name));
-      const select = make("select", {}, choices);
+    const choose = (label, names, choice) => {
+      const options = names.map((name, at) => make("option", { value: at }, name));
+      const select = make("select", {}, options);
       select.addEventListener("change", () => {
-        shown = Number(select.value);
+        choice(Number(select.value));
         draw();
       });
-      tools.push(make("label", {}, ["colour: ", select]));
+      tools.push(make("label", {}, [label, select]));
+    };
+    if (film.measures.length > 1) {
+      const names = film.measures.map(({ name }) => name);
+      choose("colour: ", names, (at) => (shown = at));
     }
+    if (last > 0) choose("range: ", ["of all rounds", "of each round"], (at) => (each = at === 1));
     holder.querySelector("svg").after(make("div", { class: "tools film" }, tools));
     draw();
   }

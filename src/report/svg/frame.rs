@@ -11,8 +11,8 @@ use super::lettering::{SIZE, TITLE_SIZE, shortened, text_width, wrapped};
 use super::palette::{GRID, INK, MUTED, Paint};
 use super::plot::{Line, LinePlot, Reference, Series};
 
-const WIDTH: f64 = 500.0;
-const PLOT_HEIGHT: f64 = 240.0;
+const WIDTH: f64 = 440.0;
+const PLOT_HEIGHT: f64 = 220.0;
 const LINE_HEIGHT: f64 = 17.0;
 /// Up to so many points a series gets a dot for each, which tells its value on hover.
 const FEW_POINTS: usize = 40;
@@ -52,6 +52,8 @@ impl Frame {
             Scale::Linear => x_range.starting_at_zero_if_near(),
             Scale::Log => x_range,
         };
+        // Single points have their names beside them, and need room for that.
+        let x_range = if are_named_points(plot) { x_range.padded(0.06) } else { x_range };
         let y_range = y_range(plot, curves);
         let y_ticks = Ticks::new(plot.y.scale, y_range, 6);
         let x_ticks = Ticks::new(plot.x.scale, x_range, 6);
@@ -119,6 +121,9 @@ impl Frame {
         }
         for (i, curve) in curves.iter().enumerate() {
             self.draw_curve(plot, i, curve, &mut content);
+        }
+        if are_named_points(plot) {
+            self.draw_names(plot, curves, &mut content);
         }
         let height = self.bottom + 44.0;
         let view = View { left: 0.0, top: 0.0, width: WIDTH, height };
@@ -300,6 +305,54 @@ impl Frame {
         content.push(group);
     }
 
+    /// The names of single points beside them, at the first place where they cover no other name and
+    /// no point: towards the middle, on the other side, then higher or lower with a line to the point.
+    fn draw_names(&self, plot: &LinePlot, curves: &[Curve], content: &mut Element) {
+        const LETTERS: f64 = 0.9 * SIZE;
+        const STEPS: [f64; 9] = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0];
+        let middle = (self.left + self.right) / 2.0;
+        let room = (self.right - self.left) / 2.0;
+        let points: Vec<(f64, f64, &str)> = plot
+            .series
+            .iter()
+            .zip(curves)
+            .filter_map(|(series, curve)| {
+                let point = curve.points().next()?;
+                Some((self.x(point.x), self.y(point.y), series.label.as_str()))
+            })
+            .collect();
+        // Left, right and middle height of what stands.
+        let dots = points.iter().map(|&(x, y, _)| (x - 4.0, x + 4.0, y));
+        let mut taken: Vec<(f64, f64, f64)> = dots.collect();
+        let mut names = INK.fill(Element::new("g").set("font-size", LETTERS));
+        for (x, y, name) in points {
+            let label = shortened(name, LETTERS, room);
+            let width = text_width(&label, LETTERS);
+            let (after, before) = (x + 8.0, x - 8.0 - width);
+            let sides = if x <= middle { [after, before] } else { [before, after] };
+            let free = |&(left, height): &(f64, f64)| {
+                let apart = |&(l, r, h): &(f64, f64, f64)| {
+                    (height - h).abs() >= LETTERS || left >= r || l >= left + width
+                };
+                let inside = left >= self.left && left + width <= self.right + 12.0;
+                let inside = inside && height >= self.top && height <= self.bottom - 5.0;
+                inside && taken.iter().all(apart)
+            };
+            let places = STEPS.iter().flat_map(|step| sides.map(|l| (l, y + step * LETTERS)));
+            let (left, height) = places.clone().find(free).unwrap_or((sides[0], y));
+            taken.push((left, left + width, height));
+            if height != y {
+                let end = if left > x { left - 2.0 } else { left + width + 2.0 };
+                let [x, y, end, height] = [x, y, end, height].map(coordinate);
+                let line = Element::new("path").set("d", format!("M{x} {y}L{end} {height}"));
+                content.push(MUTED.stroke(line).set("stroke-width", "0.6"));
+            }
+            let text = Element::new("text").set("x", left).set("y", height + 0.35 * LETTERS);
+            names.push(text.text(&label).with(hover(name)));
+        }
+        content.push(names);
+    }
+
     /// A small cross where a curve ends before a value that was not finite.
     fn draw_cut(&self, plot: &LinePlot, index: usize, cut: &Cut, group: &mut Element) {
         let (x, y) = match cut.last {
@@ -332,8 +385,17 @@ fn y_range(plot: &LinePlot, curves: &[Curve]) -> Range {
     }
 }
 
+/// Whether every series is one point without a line: its name then stands beside it.
+fn are_named_points(plot: &LinePlot) -> bool {
+    let single = |series: &Series| series.style.line == Line::None && series.points.len() == 1;
+    !plot.series.is_empty() && plot.series.iter().all(single)
+}
+
 /// Flows the legend's entries into rows.
 fn legend(plot: &LinePlot) -> Vec<LegendEntry> {
+    if are_named_points(plot) {
+        return Vec::new();
+    }
     let room = WIDTH - 24.0;
     let (mut x, mut row) = (12.0, 0);
     let mut entries = Vec::new();

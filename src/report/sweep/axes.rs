@@ -74,7 +74,7 @@ impl Dimension {
 
     /// "label = value".
     pub(super) fn at(&self, value: &Value) -> String {
-        format!("{} = {}", self.label, told(value))
+        format!("{} = {}", self.label, in_short(value))
     }
 }
 

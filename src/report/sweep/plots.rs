@@ -1,6 +1,5 @@
 //! Figures of a sweep along its axes.
 
-use crate::scenario::in_short;
 use serde_json::Value;
 
 use super::axes::{Dimension, is_logarithmic};
@@ -19,7 +18,7 @@ const MOST_CURVES: usize = 8;
 /// At most so many points without a mean are named under a plot.
 const MOST_NAMED: usize = 4;
 /// At most so many figures are drawn as small plots.
-const MOST_FIGURES: usize = 4;
+const MOST_FIGURES: usize = 6;
 /// At most so many metrics are drawn as they converge.
 const MOST_METRICS: usize = 3;
 
@@ -107,6 +106,20 @@ impl SweepReport {
         (drawn, (!alike.is_empty()).then_some(told))
     }
 
+    /// The most repeats of any point.
+    fn repeats(&self) -> usize {
+        self.records().map(|record| record.complete().count()).max().unwrap_or(0)
+    }
+
+    /// What lines and their bands are.
+    fn averaged(&self) -> &'static str {
+        if self.repeats() > 1 {
+            "mean over repeats; bands are 95 % intervals"
+        } else {
+            "one repeat"
+        }
+    }
+
     /// The axis of a figure's values.
     fn axis_of(&self, quantity: &Quantity) -> Axis {
         let means: Vec<f64> = quantity.outcomes.iter().filter_map(mean).collect();
@@ -177,9 +190,10 @@ impl SweepReport {
         plot.title = sentence(&quantity.head);
         let by = by.map_or(String::new(), |by| format!(", by {}", by.label));
         let caption = format!(
-            "{} over {}{by}: mean over repeats; bands are 95 % intervals.{}{}",
+            "{} over {}{by}: {}.{}{}",
             sentence(&quantity.head),
             x.label,
+            self.averaged(),
             self.without_mean(quantity),
             if self.without_mean(quantity).is_empty() { "" } else { " A cross ends a line there." }
         );
@@ -249,8 +263,9 @@ impl SweepReport {
             mark: "no mean".to_owned(),
         };
         let caption = format!(
-            "{}: mean over repeats.{}",
+            "{}: {}.{}",
             sentence(&quantity.head),
+            if self.repeats() > 1 { "mean over repeats" } else { "one repeat" },
             self.without_mean(quantity)
         );
         Block::HeatMap { map, caption }
@@ -275,10 +290,11 @@ impl SweepReport {
             });
             let (plots, more) = limited(panels.collect());
             let caption = format!(
-                "{} over {}, by {}: mean over repeats; bands are 95 % intervals.{more}{}",
+                "{} over {}, by {}: {}.{more}{}",
                 sentence(&quantity.head),
                 x.label,
                 by.label,
+                self.averaged(),
                 self.without_mean(quantity)
             );
             blocks.push(Block::Multiples { plots, caption });
@@ -299,50 +315,55 @@ impl SweepReport {
             Some((by, rest)) => (Some(by), rest.iter().collect::<Vec<_>>()),
             None => (None, Vec::new()),
         };
-        let mut blocks = Vec::new();
-        for metric in drawn(self.target) {
-            let mut thinned = false;
-            let panels = choices(&rest).into_iter().filter_map(|fixed| {
-                let runs = self.points.iter().filter(|point| lies_in(point, &fixed));
-                let runs: Vec<(String, &Record)> = runs
-                    .filter_map(|point| {
-                        let name = by.and_then(|by| by.value(point)).map(in_short);
-                        let label = match (name, by) {
-                            (Some(value), Some(by)) => format!("{} = {value}", by.label),
-                            _ => point.name.clone(),
-                        };
-                        Some((label, point.outcome.as_ref().ok()?))
-                    })
-                    .collect();
-                thinned |= runs.len() > MOST_CURVES;
-                let runs = evenly(&runs, MOST_CURVES);
-                let runs: Vec<(&str, &Record)> =
+        let panels: Vec<(Fixed<'_>, Vec<(String, &Record)>)> = choices(&rest)
+            .into_iter()
+            .map(|fixed| (fixed.clone(), self.runs(by, &fixed)))
+            .collect();
+        let chosen: Vec<(String, Vec<(&str, &Record)>)> = panels
+            .iter()
+            .map(|(fixed, runs)| {
+                let all: Vec<(&str, &Record)> =
                     runs.iter().map(|(name, record)| (name.as_str(), *record)).collect();
-                let mut plot = comparison::plot(&runs, metric, Cost::Rounds, self.target)?;
-                if !fixed.is_empty() {
-                    plot.title = title(&fixed);
-                }
-                Some(plot)
+                (title(fixed), evenly(&all, MOST_CURVES))
+            })
+            .collect();
+        let thinned = if panels.iter().any(|(_, runs)| runs.len() > MOST_CURVES) {
+            format!(" Of more than {MOST_CURVES} curves, {MOST_CURVES} evenly chosen.")
+        } else {
+            String::new()
+        };
+        let of_metric = |metric: Metric| {
+            // One plot has room for a choice of what to draw over.
+            if let [(_, runs)] = chosen.as_slice() {
+                return Some(match comparison::switched(runs, metric, self.target)? {
+                    Block::Switched { by, caption } => {
+                        Block::Switched { by, caption: caption + &thinned }
+                    }
+                    other => other,
+                });
+            }
+            let plots = chosen.iter().filter_map(|(title, runs)| {
+                let plot = comparison::plot(runs, metric, Cost::Rounds, self.target)?;
+                Some(LinePlot { title: title.clone(), ..plot })
             });
-            let (plots, more) = limited(panels.collect());
-            if plots.is_empty() {
-                continue;
-            }
-            let chosen = if thinned {
-                format!(" Of more than {MOST_CURVES} curves, {MOST_CURVES} evenly chosen.")
-            } else {
-                String::new()
-            };
+            let (plots, more) = limited(plots.collect());
             let caption = format!(
-                "{} as the runs went on: mean over repeats, as far as the shortest goes; bands are 95 % \
-                 intervals.{chosen}{more}",
-                sentence(metric.label())
+                "{} as the runs went on, as far as the shortest repeat: {}.{thinned}{more}",
+                sentence(metric.label()),
+                self.averaged()
             );
-            blocks.push(Block::Multiples { plots, caption });
-            if blocks.len() == MOST_METRICS {
-                break;
-            }
-        }
-        blocks
+            (!plots.is_empty()).then_some(Block::Multiples { plots, caption })
+        };
+        drawn(self.target).into_iter().filter_map(of_metric).take(MOST_METRICS).collect()
+    }
+
+    /// The runs of one plot of convergence, each by its value on the axis that it shows.
+    fn runs(&self, by: Option<&Dimension>, fixed: &Fixed<'_>) -> Vec<(String, &Record)> {
+        let there = self.points.iter().filter(|point| lies_in(point, fixed));
+        let named = there.filter_map(|point| {
+            let value = by.and_then(|by| Some(by.at(by.value(point)?)));
+            Some((value.unwrap_or_else(|| point.name.clone()), point.outcome.as_ref().ok()?))
+        });
+        named.collect()
     }
 }

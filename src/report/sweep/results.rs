@@ -1,6 +1,7 @@
 //! results.csv: a row per point and repeat, for programs.
 
-use super::axes::told;
+use serde_json::Value;
+
 use super::{SweepPoint, SweepReport};
 use crate::experiment::StopReason;
 use crate::measure::Metric;
@@ -105,7 +106,7 @@ impl SweepReport {
     pub(super) fn axis_values(&self, point: &SweepPoint) -> Vec<String> {
         let value = |path: &str| {
             let found = point.values.iter().find(|(other, _)| other == path);
-            found.map_or(String::new(), |(_, value)| told(value))
+            found.map_or(String::new(), |(_, value)| exactly(value))
         };
         self.axes.iter().map(|axis| value(&axis.path)).collect()
     }
@@ -125,5 +126,14 @@ impl SweepReport {
             }
         }
         names
+    }
+}
+
+/// A value as it stands in the scenario: text as it is, a section as JSON.
+fn exactly(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        value => value.to_string(),
     }
 }

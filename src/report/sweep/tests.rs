@@ -125,6 +125,8 @@ fn two_axes_give_maps_and_lines() {
     // The cell of penalty 1 and a star: the fourth point, rounds 8, 9, 10.
     assert!(html.contains("penalty 1.0, topology star: 9<"), "{html}");
     assert!(html.contains("Rounds to target over penalty, by topology"));
+    // Four messages in every round.
+    assert!(html.contains("so not drawn: messages to target (like rounds to target)"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ mod tests {
                         // A command in text ends where its empty group says, one in a formula at
                         // whatever is no letter.
                         let mut group = || chars.next() == Some('{') && chars.next() == Some('}');
-                        !(in_formula || group())
+                        !in_formula && !group()
                     }
                 }
                 '$' => {
