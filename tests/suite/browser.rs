@@ -179,7 +179,7 @@ fn the_film_plays_the_rounds_and_a_star_is_not_a_ring() {
 
         // Another measure has other colours, and its own bar.
         let measures = browser.value(
-            "[...document.querySelectorAll('.film option')].map((option) => option.textContent)",
+            "[...document.querySelector('.film select').options].map((option) => option.textContent)",
         );
         let names =
             ["distance from the mean model", "distance from the optimum", "held-out accuracy"];

@@ -177,7 +177,9 @@
       const { x, y } = place.matrixTransform(svg.getScreenCTM().inverse());
       const inside = x >= across.at[0] - 6 && x <= across.at[1] + 6 && y >= up.at[1] && y <= up.at[0];
       if (inside && plot.xs.length > 0) {
-        read(nearest(plot.xs, x), event.clientY, told(event.target));
+        // What a point of a curve tells is read out in any case.
+        const note = event.target.closest("[data-series] circle") ? null : told(event.target);
+        read(nearest(plot.xs, x), event.clientY, note);
       } else {
         leave();
         const text = told(event.target);

@@ -41,6 +41,7 @@ pub(super) struct Browser {
 impl Browser {
     /// A browser, or none where there is none: then the test says so and ends, unless
     /// `HUSHMESH_BROWSER=require`.
+    #[expect(clippy::print_stdout, reason = "who runs the tests should know what was left out")]
     pub(super) fn start() -> Option<Self> {
         let Some(program) = program() else {
             let required = env::var_os("HUSHMESH_BROWSER").is_some_and(|value| value == "require");
