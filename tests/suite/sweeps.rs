@@ -28,6 +28,9 @@ sweep:
     model.regularisation: {list: [1, 10]}
 ";
 
+/// Files by their paths.
+type Files = BTreeMap<String, Vec<u8>>;
+
 fn start(bench: &Workbench, out: &str) -> Child {
     bench.write("swept.yaml", SWEPT);
     Command::new(env!("CARGO_BIN_EXE_hushmesh"))
@@ -38,7 +41,7 @@ fn start(bench: &Workbench, out: &str) -> Child {
 }
 
 /// Kills the sweep as soon as the files in its directory look like this.
-fn kill_when(bench: &Workbench, mut run: Child, sign: impl Fn(&BTreeMap<String, Vec<u8>>) -> bool) {
+fn kill_when(bench: &Workbench, mut run: Child, sign: impl Fn(&Files) -> bool) {
     let began = Instant::now();
     loop {
         assert!(run.try_wait().expect("a status").is_none(), "ended before it was killed");
@@ -60,10 +63,8 @@ fn a_sweep_that_was_killed_ends_with_the_same_bytes_as_one_left_alone() {
     let expected = alone.tree("out");
     assert_eq!(names(&alone.path("out/points")).len(), 6);
 
-    let has = |files: &BTreeMap<String, Vec<u8>>, file: &str| {
-        files.keys().any(|name| name.ends_with(file))
-    };
-    let signs: [&dyn Fn(&BTreeMap<String, Vec<u8>>) -> bool; 4] = [
+    let has = |files: &Files, file: &str| files.keys().any(|name| name.ends_with(file));
+    let signs: [&dyn Fn(&Files) -> bool; 4] = [
         // Before anything is done, within a run, after a run, and at the very end.
         &|files| has(files, "study.yaml"),
         &|files| has(files, "repeat-0.json"),
