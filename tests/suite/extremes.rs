@@ -28,7 +28,7 @@ fn the_edges_of_what_is_allowed_run_to_the_end() {
         bench.run(SCENARIO, &one, &[&set[..], &["--workers", "1"]].concat());
         bench.run(SCENARIO, &three, &[&set[..], &["--workers", "3"]].concat());
         let files = bench.files(&one);
-        assert_eq!(files.len(), 7, "{changes:?}");
+        assert_eq!(files.len(), 9, "{changes:?}");
         assert_same_files(&bench.files(&three), &files, &format!("{changes:?}"));
     }
 }

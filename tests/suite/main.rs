@@ -4,6 +4,7 @@ mod architecture;
 mod bad_input;
 mod browser;
 mod check;
+mod compare;
 mod comparison;
 mod convergence;
 mod data_sets;

@@ -26,6 +26,7 @@ fn quickstart_finds_the_central_optimum_and_says_so_in_every_file() {
     let summary = bench.run(&format!("{REPOSITORY}/scenarios/quickstart.yaml"), "out", &[]);
     let out = bench.path("out");
     let expected = [
+        "complete",
         "metrics.csv",
         "model.npy",
         "peers.csv",
