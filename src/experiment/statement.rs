@@ -311,8 +311,8 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
         );
     }
     lines.push(
-        "private files: model.npy and peers.csv hold the peers' unreleased states and figures, \
-         metrics.csv, summary.json and report.html exact figures over private data"
+        "private files: model.npy, peers.csv, report.html and report.json hold unreleased states or \
+         figures of single peers, metrics.csv and summary.json exact figures over private data"
             .to_string(),
     );
     lines

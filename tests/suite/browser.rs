@@ -105,9 +105,11 @@ fn curves_tell_their_values_over_every_axis() {
     assert_eq!(browser.value("document.querySelectorAll('[data-line]').length > 8"), true);
 
     let title = "Agreement and optimum";
-    for (name, column) in
-        [("round", None), ("messages", Some("messages")), ("seconds", Some("sim_seconds"))]
-    {
+    for (name, column) in [
+        ("round", None),
+        ("messages", Some("messages")),
+        ("simulated seconds", Some("sim_seconds")),
+    ] {
         browser.value(&format!(
             "[...document.querySelectorAll('.switch button')].find((b) => b.textContent === '{name}').click()"
         ));

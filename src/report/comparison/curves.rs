@@ -122,7 +122,8 @@ pub(in crate::report) fn plot(
     (!all.is_empty()).then(|| LinePlot {
         title: sentence(metric.label()),
         x: Axis::linear(x),
-        y: y(metric.label()),
+        // Without what follows a comma: it stands in the title.
+        y: y(metric.label().split(',').next().unwrap_or_default()),
         series: all,
         references: wanted.map(reference).into_iter().collect(),
     })

@@ -90,7 +90,7 @@ fn across(result: &RunResult, repeats: &[&RepeatResult]) -> Vec<Across> {
     let mut all = vec![Across { name, axis: Axis::linear(label), places: None }];
     for (metric, name, axis) in [
         (Metric::Messages, "messages", Axis::linear("messages sent")),
-        (Metric::SimSeconds, "seconds", Axis::linear("simulated time").unit("s")),
+        (Metric::SimSeconds, "simulated seconds", Axis::linear("simulated time").unit("s")),
     ] {
         let Some(column) = result.metrics.iter().position(|m| *m == metric) else { continue };
         let places: Vec<f64> =

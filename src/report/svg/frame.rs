@@ -119,8 +119,9 @@ impl Frame {
         for (i, curve) in curves.iter().enumerate() {
             self.draw_bands(i, curve, plot.paint(i), &mut content);
         }
+        let few = curves.iter().all(|curve| curve.points().count() <= FEW_POINTS);
         for (i, curve) in curves.iter().enumerate() {
-            self.draw_curve(plot, i, curve, &mut content);
+            self.draw_curve(plot, i, (curve, few), &mut content);
         }
         if are_named_points(plot) {
             self.draw_names(plot, curves, &mut content);
@@ -276,9 +277,15 @@ impl Frame {
         }
     }
 
-    fn draw_curve(&self, plot: &LinePlot, index: usize, curve: &Curve, content: &mut Element) {
+    /// A curve; with a dot at each point where all curves have `few`.
+    fn draw_curve(
+        &self,
+        plot: &LinePlot,
+        index: usize,
+        (curve, few): (&Curve, bool),
+        content: &mut Element,
+    ) {
         let series = &plot.series[index];
-        let few = curve.points().count() <= FEW_POINTS;
         let dotted = few || series.style.line == Line::None;
         let mut group = Element::new("g").set("data-series", series.label.as_str());
         for piece in &curve.pieces {
