@@ -1,6 +1,6 @@
 //! `hushmesh compare`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::exit::{Code, Failure};
@@ -18,7 +18,13 @@ const DEFAULT_TARGET: &str = "optimum_distance=1e-6";
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
     let effort = arguments.effort();
     if let Some(named) = &arguments.resume {
-        return resume(RunDirectory::resume(named)?, &effort);
+        let directory = RunDirectory::resume(named)?;
+        if !directory.is_study() {
+            let message =
+                format!("--resume {0}: no comparison; hushmesh run --resume {0}", named.display());
+            return Err(Failure::arguments(message));
+        }
+        return resume(directory, &effort);
     }
     check_target(arguments.target.as_deref())?;
     let (rows, mut notes) = rows(arguments)?;
@@ -43,7 +49,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
             RunDirectory::create_default(Path::new(DEFAULT_PARENT), &name)?
         }
     };
-    let mut taken = BTreeSet::new();
+    let mut taken = BTreeMap::new();
     let points = rows.iter().map(|row| StudyPoint {
         label: row.label.clone(),
         directory: own_name(&fit_for_file(&row.label), &mut taken),
@@ -62,92 +68,116 @@ struct Compared {
     checked: Checked,
 }
 
-/// Something that varies between rows: what it is called, and how it is set.
+/// Something that varies between rows: what was typed, and how it is set.
 struct Choice {
-    label: Option<String>,
-    set: Option<String>,
+    typed: String,
+    set: String,
 }
 
 /// Every scenario with every topology and every protocol, and what to say of them.
 fn rows(arguments: &CompareArguments) -> Result<(Vec<Compared>, Vec<String>), Failure> {
-    let unchanged = || vec![Choice { label: None, set: None }];
     let mut rows: Vec<Compared> = Vec::new();
-    let mut notes = Vec::new();
-    let (mut tuned, mut fixed) = (BTreeSet::new(), BTreeSet::new());
+    let mut tuned = BTreeSet::new();
     for scenario in &arguments.scenarios {
         let base = scenario.parent().unwrap_or(Path::new(""));
-        let mut topologies = Vec::new();
-        for argument in &arguments.topologies {
-            for choice in topology_choices(argument, base)? {
-                // One that is named first may turn up in a pattern again.
-                if !topologies.iter().any(|named: &Choice| named.set == choice.set) {
-                    topologies.push(choice);
-                }
-            }
-        }
-        let compares_topologies = topologies.len() > 1;
-        let topologies = if topologies.is_empty() { unchanged() } else { topologies };
-        let protocols = arguments.protocols.iter().map(|text| Choice {
-            label: Some(text.trim_matches(['{', '}', ' ']).replace([':', '{', '}'], "")),
-            set: Some(format!("protocol={text}")),
-        });
+        let topologies = topologies(&arguments.topologies, base)?;
+        let tunes = topologies.len() > 1 && !arguments.keep_penalty;
         let protocols: Vec<Choice> =
-            if arguments.protocols.is_empty() { unchanged() } else { protocols.collect() };
-        for topology in &topologies {
-            for protocol in &protocols {
-                let mut overrides = arguments.overrides.clone();
-                overrides.extend(topology.set.iter().chain(&protocol.set).cloned());
+            arguments.protocols.iter().map(|text| protocol(text)).collect();
+        for topology in one_or_all(&topologies) {
+            for protocol in one_or_all(&protocols) {
+                let set = |set: &String| (set.clone(), format!("--set {set}"));
+                let mut overrides: Vec<(String, String)> =
+                    arguments.overrides.iter().map(set).collect();
+                for choice in [topology, protocol].into_iter().flatten() {
+                    overrides.push((choice.set.clone(), choice.typed.clone()));
+                }
                 if let Some(first) = rows.first() {
                     // The same seeds in every row, so that repeats pair up.
                     let first = first.checked.scenario();
-                    overrides.push(format!("seed={}", first.seed.0));
-                    overrides.push(format!("repeat={}", first.repeat));
+                    overrides.push(set(&format!("seed={}", first.seed.0)));
+                    overrides.push(set(&format!("repeat={}", first.repeat)));
                 }
-                let mut checked = Checked::load(scenario, &overrides)?;
-                if compares_topologies && let Some((field, value)) = fixed_parameter(&checked) {
-                    if arguments.keep_penalty {
-                        fixed.insert(format!("{field} {value}"));
-                    } else {
-                        tuned.insert(format!("{field} {value}"));
-                        overrides.push(format!("{field}=auto"));
-                        checked = Checked::load(scenario, &overrides)?;
-                    }
+                let mut checked = Checked::load_as(scenario, &overrides)?;
+                if checked.scenario().sweep.is_some() {
+                    let name = scenario.display();
+                    let text =
+                        format!("error: {name}: sweep: a comparison has none, expected it absent");
+                    return Err(Failure { code: Code::Scenario, text });
+                }
+                if tunes && let Some((field, value)) = fixed_parameter(&checked) {
+                    tuned.insert(format!("{field} {value}"));
+                    overrides.push(set(&format!("{field}=auto")));
+                    checked = Checked::load_as(scenario, &overrides)?;
                 }
                 let several = arguments.scenarios.len() > 1;
-                let own = several.then(|| checked.scenario().name.clone());
-                let of_topology =
-                    topology.label.as_ref().map(|_| checked.scenario().topology.label());
-                let parts =
-                    [own, of_topology.filter(|_| compares_topologies), protocol.label.clone()];
+                let parts = [
+                    several.then(|| checked.scenario().name.clone()),
+                    (topologies.len() > 1).then(|| checked.scenario().topology.label()),
+                    protocol.map(|protocol| in_words(&protocol.set)),
+                ];
                 let label = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
                 let label = if label.is_empty() { checked.scenario().name.clone() } else { label };
+                let same = rows.iter().filter(|row| row.label == label).count();
+                let label = match (same, several) {
+                    (0, _) => label,
+                    (_, true) => format!("{label} ({})", scenario.display()),
+                    (same, false) => format!("{label} ({})", same + 1),
+                };
                 rows.push(Compared { label, checked });
             }
         }
     }
-    let listed = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(", ");
+    let notes = notes(&rows, &tuned);
+    Ok((rows, notes))
+}
+
+/// Each of the choices, or the one not to choose.
+fn one_or_all(choices: &[Choice]) -> Vec<Option<&Choice>> {
+    if choices.is_empty() { vec![None] } else { choices.iter().map(Some).collect() }
+}
+
+fn protocol(text: &str) -> Choice {
+    Choice { typed: format!("--protocol {text}"), set: format!("protocol={text}") }
+}
+
+/// What a choice says, without its signs: `admm rounds 500`.
+fn in_words(set: &str) -> String {
+    let text = set.split_once('=').map_or(set, |(_, text)| text);
+    let text = text.replace(['{', '}', ':', '"'], " ").replace(',', " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether graphs are compared fairly: each with a penalty, or a step, that suits it.
+fn notes(rows: &[Compared], tuned: &BTreeSet<String>) -> Vec<String> {
+    let listed = |all: &BTreeSet<String>| all.iter().cloned().collect::<Vec<_>>().join(", ");
+    let mut notes = Vec::new();
     if !tuned.is_empty() {
         notes.push(format!(
-            "the scenario's {} was left to theory (`auto`), graph by graph, so that none is \
-             favoured; --keep-penalty keeps it",
+            "the scenario's {} was left to theory (`auto`), graph by graph, so that none is favoured; \
+             --keep-penalty keeps it",
             listed(tuned)
         ));
-    } else if !fixed.is_empty() {
+    }
+    let first = rows.first().map(|row| &row.checked.scenario().topology);
+    let graphs_differ = rows.iter().any(|row| Some(&row.checked.scenario().topology) != first);
+    let fixed: BTreeSet<String> = rows
+        .iter()
+        .filter_map(|row| match &row.checked.scenario().protocol {
+            ProtocolConfig::GradientDescent(descent) => {
+                Some(format!("protocol.gradient-descent.step {}", descent.step))
+            }
+            _ => fixed_parameter(&row.checked).map(|(field, value)| format!("{field} {value}")),
+        })
+        .collect();
+    if graphs_differ && !fixed.is_empty() {
         notes.push(format!(
-            "not a fair comparison of graphs: {} is the same for all of them and favours some; \
-             without --keep-penalty each gets its own",
-            listed(fixed)
-        ));
-    } else if arguments.topologies.len() > 1
-        && let Some(ProtocolConfig::GradientDescent(descent)) =
-            rows.first().map(|row| &row.checked.scenario().protocol)
-    {
-        notes.push(format!(
-            "gradient descent has the same step {} on every graph, which favours some",
-            descent.step
+            "not a fair comparison of graphs: {} is fixed, whatever the graph, and favours some; `auto`, \
+             where there is one, gives each its own",
+            listed(&fixed)
         ));
     }
-    Ok((rows, notes))
+    notes
 }
 
 /// The penalty or step that a scenario fixes though theory could choose it: its field and value.
@@ -165,13 +195,31 @@ fn fixed_parameter(checked: &Checked) -> Option<(&'static str, f64)> {
     }
 }
 
-/// The graphs that an argument names: a generator, a file, or a pattern of files.
-fn topology_choices(argument: &str, base: &Path) -> Result<Vec<Choice>, Failure> {
-    if argument.trim_start().starts_with('{') {
-        let set = Some(format!("topology={argument}"));
-        return Ok(vec![Choice { label: Some(argument.to_string()), set }]);
+/// The graphs that arguments name, each once.
+fn topologies(arguments: &[String], base: &Path) -> Result<Vec<Choice>, Failure> {
+    let mut all: Vec<Choice> = Vec::new();
+    for argument in arguments {
+        for choice in topology(argument, base)? {
+            // One that is named first may turn up in a pattern again.
+            if all.iter().all(|named| named.set != choice.set) {
+                all.push(choice);
+            }
+        }
     }
-    let wrong = |message: String| Failure::arguments(format!("--topology {argument}: {message}"));
+    Ok(all)
+}
+
+/// The graphs that an argument names: a generator, a file, or a pattern of files.
+fn topology(argument: &str, base: &Path) -> Result<Vec<Choice>, Failure> {
+    let typed = format!("--topology {argument}");
+    if argument.trim_start().starts_with('{') {
+        return Ok(vec![Choice { typed, set: format!("topology={argument}") }]);
+    }
+    let wrong = |message: String| Failure::arguments(format!("{typed}: {message}"));
+    let absent = || {
+        let expected = "expected a graph file or a generator such as '{ring: {peers: 10}}'";
+        wrong(format!("no such file, {expected}"))
+    };
     let files: Vec<PathBuf> = if argument.contains(['*', '?', '[']) {
         let found = glob::glob(argument).map_err(|error| wrong(error.to_string()))?;
         // In the order of names, whatever the file system says.
@@ -179,24 +227,15 @@ fn topology_choices(argument: &str, base: &Path) -> Result<Vec<Choice>, Failure>
     } else {
         vec![PathBuf::from(argument)]
     };
-    if files.is_empty() {
-        return Err(wrong("no such file, expected a graph file or a generator".to_string()));
+    if files.is_empty() || !files.iter().all(|file| file.is_file()) {
+        return Err(absent());
     }
     let choice = |file: &PathBuf| {
-        if !file.is_file() {
-            return Err(wrong(
-                "no such file, expected a graph file or a generator such as '{ring: {peers: 10}}'"
-                    .to_string(),
-            ));
-        }
         // A scenario's paths start from its own folder, an argument's from here.
         let path =
             relocated(Path::new(""), base, file).map_err(|error| wrong(error.to_string()))?;
-        let json = serde_json::json!({ "file": path });
-        Ok(Choice {
-            label: Some(file.display().to_string()),
-            set: Some(format!("topology={json}")),
-        })
+        let set = format!("topology={}", serde_json::json!({ "file": path }));
+        Ok(Choice { typed: format!("--topology {}", file.display()), set })
     };
     files.iter().map(choice).collect()
 }

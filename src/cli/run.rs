@@ -25,6 +25,11 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
             return tidy(directory, arguments.quiet || arguments.json);
         }
         if directory.is_study() {
+            if arguments.engine.is_some() {
+                let message =
+                    "--engine: that of a sweep's runs stands in its study.yaml".to_string();
+                return Err(Failure::arguments(message));
+            }
             return study::resume(directory, &arguments.effort());
         }
         let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;

@@ -18,7 +18,7 @@ use crate::experiment::{
 };
 use crate::report::run::write_files;
 use crate::report::{Comparison, Record, RecordError, SweepPoint, SweepReport, Target};
-use crate::scenario::{Checked, Scenario, Sweep};
+use crate::scenario::{Checked, Point, Scenario, Sweep};
 
 /// Where the runs of a study are, in its directory.
 const POINTS: &str = "points";
@@ -40,26 +40,31 @@ pub(super) struct Effort {
 /// Runs every point of a sweep.
 pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Failure> {
     check_target(arguments.target.as_deref())?;
-    let mut checked = Vec::new();
-    for point in sweep.points() {
-        checked.push((point, on_engine(arguments.engine, sweep.checked(point)?)?));
-    }
-    let name = checked.first().map_or_else(String::new, |(_, first)| first.scenario().name.clone());
-    let directory = place(arguments, &name)?;
-    let points = checked.iter().map(|(point, checked)| StudyPoint {
-        label: point.name.clone(),
-        directory: point.name.clone(),
-        values: sweep.values(point),
-        scenario: in_study(checked, &directory),
-    });
-    let study = Study {
-        name,
-        purpose: Purpose::Sweep(sweep.axes().to_vec()),
-        target: arguments.target.clone(),
-        notes: Vec::new(),
-        points: points.collect(),
+    let scenario = |point: &Point| on_engine(arguments.engine, sweep.checked(point)?);
+    let Some(first) = sweep.points().first() else {
+        return Err(Failure::arguments("the sweep has no point".to_string()));
     };
-    drop(checked);
+    let name = scenario(first)?.scenario().name.clone();
+    let directory = place(arguments, &name)?;
+    // One graph at a time: all of them together might not fit.
+    let point = |point: &Point| -> Result<StudyPoint, Failure> {
+        Ok(StudyPoint {
+            label: point.name.clone(),
+            directory: point.name.clone(),
+            values: sweep.values(point),
+            scenario: in_study(&scenario(point)?, &directory),
+        })
+    };
+    let points = match sweep.points().iter().map(point).collect() {
+        Ok(points) => points,
+        Err(failure) => {
+            directory.abandon();
+            return Err(failure);
+        }
+    };
+    let purpose = Purpose::Sweep(sweep.axes().to_vec());
+    let target = arguments.target.clone();
+    let study = Study { name, purpose, target, notes: Vec::new(), points };
     carry_out_study(&study, directory, &arguments.effort())
 }
 

@@ -64,7 +64,7 @@ pub enum DirectoryError {
     #[error("{} is no unfinished run: there is no {}", .0.display(), .1.display())]
     NothingToResume(PathBuf, PathBuf),
     /// It exists and is not ours to replace.
-    #[error("{} is not the directory of a run: it has no {SCENARIO}, and --force will not replace it", .0.display())]
+    #[error("{} is not the directory of a run: it has no {COMPLETE}, and --force will not replace it", .0.display())]
     NotARun(PathBuf),
     /// The file system said no.
     #[error("{}: {error}", .path.display())]
@@ -119,8 +119,13 @@ impl RunDirectory {
             return Err(DirectoryError::Nameless(named.clone()));
         }
         if force {
-            for replaced in [&*named, &*unfinished, &beside(named, REPLACED)] {
-                if replaced.exists() && !is_replaceable(replaced)? {
+            // Of one that is whole the marker says so; an unfinished one shows how far it came.
+            let whole: &[&str] = &[COMPLETE];
+            let begun: &[&str] = &[ASKED, STUDY, COMPLETE];
+            for (replaced, signs) in
+                [(&*named, whole), (&*unfinished, begun), (&beside(named, REPLACED), whole)]
+            {
+                if replaced.exists() && !is_replaceable(replaced, signs)? {
                     return Err(DirectoryError::NotARun(replaced.clone()));
                 }
             }
@@ -354,7 +359,8 @@ impl RunDirectory {
             }
             return Err(at(named)(error));
         }
-        if replaces {
+        // Also one that was left when a run was stopped right here.
+        if replaced.exists() {
             fs::remove_dir_all(&replaced).map_err(at(&replaced))?;
         }
         Ok(self.named)
@@ -372,10 +378,10 @@ fn take_lock(unfinished: &Path) -> Result<File, DirectoryError> {
     }
 }
 
-/// Whether a directory is a run's, or has nothing in it but perhaps a lock.
-fn is_replaceable(directory: &Path) -> Result<bool, DirectoryError> {
+/// Whether a directory has one of the signs of a run's, or has nothing in it but perhaps a lock.
+fn is_replaceable(directory: &Path, signs: &[&str]) -> Result<bool, DirectoryError> {
     let mut files = fs::read_dir(directory).map_err(at(directory))?;
-    let is_run = [SCENARIO, ASKED, STUDY].iter().any(|name| directory.join(name).is_file());
+    let is_run = signs.iter().any(|name| directory.join(name).is_file());
     Ok(is_run || files.all(|file| file.is_ok_and(|file| file.file_name() == LOCK)))
 }
 
@@ -465,5 +471,12 @@ mod tests {
         fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
         assert!(matches!(RunDirectory::create(&named, true), Err(DirectoryError::NotARun(_))));
         assert!(foreign.join("thesis.txt").is_file());
+        fs::remove_dir_all(&foreign).unwrap();
+        fs::create_dir(&named).unwrap();
+        for mine in ["thesis.txt", SCENARIO, STUDY] {
+            fs::write(named.join(mine), "years of work").unwrap();
+        }
+        assert!(matches!(RunDirectory::create(&named, true), Err(DirectoryError::NotARun(_))));
+        assert!(named.join("thesis.txt").is_file());
     }
 }

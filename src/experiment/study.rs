@@ -5,7 +5,7 @@
 //! one is run, be it for the first time or again after it failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
+use super::directory::STUDY;
 use crate::scenario::{Checked, Document, Problems, Scenario, SweepAxis, to_yaml};
 
 /// Several runs, and what they are for.
@@ -69,7 +70,16 @@ impl Study {
     /// # Errors
     /// A file that cannot be read, or is not a study.
     pub fn read(file: &Path) -> Result<Self, Problems> {
-        Ok(Document::read(file)?.parse::<Self>()?.value)
+        let parsed = Document::read(file)?.parse::<Self>()?;
+        let mut problems = Vec::new();
+        for (number, point) in parsed.value.points.iter().enumerate() {
+            let mut parts = Path::new(&point.directory).components();
+            if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+                let field = format!("points.{number}.directory");
+                problems.push(parsed.problem(&field, "expected the name of one directory"));
+            }
+        }
+        if problems.is_empty() { Ok(parsed.value) } else { Err(Problems(problems)) }
     }
 }
 
@@ -79,7 +89,8 @@ impl StudyPoint {
     /// # Errors
     /// Files that have changed since the study was made.
     pub fn checked(&self, base: &Path) -> Result<Checked, Problems> {
-        Checked::from_text_in(&self.label, &to_yaml(&self.scenario), base)
+        let name = format!("{STUDY}, scenario of {}", self.label);
+        Checked::from_text_in(&name, &to_yaml(&self.scenario), base)
     }
 }
 
@@ -150,6 +161,24 @@ mod tests {
             assert!(matches!(outcomes[7], PointOutcome::Failed(_)));
             let done = outcomes.iter().filter(|outcome| **outcome == PointOutcome::Done);
             assert_eq!(done.count(), 49);
+        }
+    }
+
+    #[test]
+    fn a_study_whose_runs_would_lie_elsewhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("study.yaml");
+        let scenario = "{name: a, seed: 1, topology: {ring: {peers: 3}}, data: {source: twonorm, samples: \
+                        {total: 9}}, model: {loss: logistic, regularisation: 1}, protocol: {admm: {rounds: 1}}}";
+        for (directory, fits) in
+            [("a", true), ("../a", false), ("a/b", false), ("/a", false), ("", false)]
+        {
+            let text = format!(
+                "name: s\npurpose: comparison\npoints:\n- label: a\n  directory: '{directory}'\n  scenario: {scenario}\n"
+            );
+            std::fs::write(&file, text).unwrap();
+            let read = Study::read(&file);
+            assert_eq!(read.is_ok(), fits, "{directory}: {read:?}");
         }
     }
 

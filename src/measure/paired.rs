@@ -23,7 +23,7 @@ impl Paired {
     /// With d = `values` − `first`, their mean d̄ and deviation s over r repeats, t = d̄ √r / s has
     /// Student's law with r − 1 degrees of freedom if the differences are normal around zero, and p is
     /// Pr[|T| ≥ |t|]. Differences that are all equal have no deviation: p is 1 if they are zero, and
-    /// 0 if they are not.
+    /// 0 if they are not; of fewer than five there is then none.
     ///
     /// # Panics
     /// If the two differ in length.
@@ -46,11 +46,17 @@ impl Paired {
     }
 }
 
+/// From so many repeats on, equal differences are taken to have no deviation; with fewer, counts such as
+/// rounds would be equal by chance too often.
+const ENOUGH: usize = 5;
+
 /// Student's two-sided test of a mean of zero.
 fn p_value(differences: &[f64]) -> Option<f64> {
     let &[first, _, ..] = differences else { return None };
     if differences.iter().all(|difference| *difference == first) {
-        return Some(if first == 0.0 { 1.0 } else { 0.0 });
+        // Few whole numbers are often equal by chance, which says nothing of how they vary.
+        let shows_variation = differences.len() >= ENOUGH;
+        return if first == 0.0 { Some(1.0) } else { shows_variation.then_some(0.0) };
     }
     // The test does not depend on the scale, and squares of tiny differences would vanish.
     let scale = differences.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
@@ -160,7 +166,9 @@ mod tests {
     #[test]
     fn what_does_not_vary_or_is_not_finite_has_the_answer_of_common_sense() {
         assert_eq!(Paired::of(&[3.0, 3.0], &[3.0, 3.0]).p_value, Some(1.0));
-        assert_eq!(Paired::of(&[3.0, 4.0], &[1.0, 2.0]).p_value, Some(0.0));
+        assert_eq!(Paired::of(&[3.0, 4.0], &[1.0, 2.0]).p_value, None);
+        assert_eq!(Paired::of(&[3.0; 4], &[1.0; 4]).p_value, None);
+        assert_eq!(Paired::of(&[3.0; 5], &[1.0; 5]).p_value, Some(0.0));
         assert_eq!(Paired::of(&[3.0, 1.0], &[1.0, 3.0]).p_value, Some(1.0));
         let one = Paired::of(&[3.0], &[1.0]);
         assert_eq!((one.difference.mean, one.difference.low, one.p_value), (Some(2.0), None, None));

@@ -33,9 +33,20 @@ impl Checked {
     /// Every problem found, with its place. Those of form (syntax, unknown keys, types) hide those
     /// of meaning.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, Problems> {
+        let typed: Vec<(String, String)> =
+            overrides.iter().map(|set| (set.clone(), format!("--set {set}"))).collect();
+        Self::load_as(path, &typed)
+    }
+
+    /// The same with arguments that were typed in another way, by which problems are named: each with
+    /// what was typed.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_as(path: &Path, overrides: &[(String, String)]) -> Result<Self, Problems> {
         let mut document = Document::read(path)?;
-        for argument in overrides {
-            document.set(argument)?;
+        for (argument, typed) in overrides {
+            document.set_as(argument, typed)?;
         }
         Self::of(&document, path.parent().unwrap_or(Path::new("")))
     }

@@ -74,7 +74,15 @@ impl Document {
     /// If the argument has no `=`, its value is not YAML, or its path leads through something that
     /// has no keys. The document is then as before.
     pub fn set(&mut self, argument: &str) -> Result<(), Problems> {
-        let change = overrides::apply(&mut self.tree, argument)?;
+        self.set_as(argument, &format!("--set {argument}"))
+    }
+
+    /// The same, for an argument that was typed in another way, by which problems are named.
+    ///
+    /// # Errors
+    /// As for [`set`](Self::set).
+    pub fn set_as(&mut self, argument: &str, typed: &str) -> Result<(), Problems> {
+        let change = overrides::apply(&mut self.tree, argument, typed)?;
         self.origin.overrides.push(change);
         Ok(())
     }
@@ -167,6 +175,18 @@ impl Origin {
             }
         }
         problem
+    }
+
+    /// The argument that set what stands under a dotted path, or anything below it.
+    pub(super) fn set_below(&self, path: &str) -> Option<&str> {
+        let keys: Vec<&str> = path.split('.').collect();
+        let below = |change: &&Override| {
+            change.path.len() >= keys.len() && change.path.iter().zip(&keys).all(|(a, b)| a == b)
+        };
+        self.overrides.iter().find(below).and_then(|change| match &change.by {
+            By::Argument(argument) => Some(argument.as_str()),
+            By::Sweep { .. } => None,
+        })
     }
 
     /// A problem with what was put where it stands by an argument or a sweep.

@@ -30,17 +30,17 @@ pub(super) enum By {
     },
 }
 
-/// Makes the change that `argument` asks for. After an error the tree is as it was.
-pub(super) fn apply(tree: &mut Value, argument: &str) -> Result<Override, Problems> {
-    let typed = format!("--set {argument}");
-    let refuse = |path: &str, message: String| Problem::new(path, message).in_argument(&typed);
+/// Makes the change that `argument` asks for, which was typed as `typed`. After an error the tree is
+/// as it was.
+pub(super) fn apply(tree: &mut Value, argument: &str, typed: &str) -> Result<Override, Problems> {
+    let refuse = |path: &str, message: String| Problem::new(path, message).in_argument(typed);
     let (dotted, text) = split(argument).map_err(|message| refuse("", message))?;
     let value = tree::load(text).map_err(|unreadable| refuse(dotted, unreadable.message))?;
     let path = put(tree, dotted, value).map_err(|blocked| match blocked {
         Blocked::Path(message) => refuse("", message),
         Blocked::Way(message) => refuse(dotted, message),
     })?;
-    Ok(Override { path, by: By::Argument(typed) })
+    Ok(Override { path, by: By::Argument(typed.to_owned()) })
 }
 
 /// The path and the text of the value in `path.to.key=value`.
@@ -128,7 +128,7 @@ mod tests {
 
     fn changed(argument: &str) -> Value {
         let mut tree = tree::load(FILE).expect("valid");
-        apply(&mut tree, argument).unwrap_or_else(|problem| panic!("{problem}"));
+        apply(&mut tree, argument, "").unwrap_or_else(|problem| panic!("{problem}"));
         tree
     }
 
@@ -174,25 +174,27 @@ mod tests {
         ];
         for (argument, expected) in cases {
             let mut tree = with(FILE);
-            let text = apply(&mut tree, argument).expect_err(argument).to_string();
+            let text = apply(&mut tree, argument, &format!("--set {argument}"))
+                .expect_err(argument)
+                .to_string();
             let first = text.lines().next().unwrap_or_default();
             assert_eq!(first, format!("error: --set {argument}: {expected}"));
             assert_eq!(tree, with(FILE), "{argument}");
         }
-        let problem = apply(&mut with("words"), "a=1").expect_err("no section");
+        let problem = apply(&mut with("words"), "a=1", "").expect_err("no section");
         assert_eq!(
             problem.0[0].message,
             "the scenario is the text `words`, not a section: set all of it at once"
         );
         let endless = format!("{}=1", vec!["a"; 100_000].join("."));
-        assert!(apply(&mut with(FILE), &endless).is_err());
+        assert!(apply(&mut with(FILE), &endless, "").is_err());
     }
 
     proptest! {
         #[test]
         fn what_is_set_stands_there(path in "[a-z]{1,3}(\\.[a-z]{1,3}){0,4}", value: u64) {
             let mut tree = with("{}");
-            let change = apply(&mut tree, &format!("{path}={value}")).expect("an empty tree");
+            let change = apply(&mut tree, &format!("{path}={value}"), "").expect("an empty tree");
             let mut found = &tree;
             for step in &change.path {
                 found = &found[step.as_str()];

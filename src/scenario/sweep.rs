@@ -21,12 +21,13 @@
 //! # Ok::<(), hushmesh::scenario::Problems>(())
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 use serde_yaml::Value;
 
@@ -37,7 +38,7 @@ use super::problem::{Problem, Problems};
 use super::tree;
 
 /// A sweep has at most so many points.
-const MOST_POINTS: usize = 100_000;
+const MOST_POINTS: usize = 10_000;
 /// Ranges are rounded to so many significant digits, so that a name says exactly what was run.
 const DIGITS: usize = 6;
 /// Names of points are cut to so many characters, which every file system takes.
@@ -62,7 +63,7 @@ pub struct SweepConfig {
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
     /// These, whatever they are: numbers, words, whole sections.
-    List(Vec<Json>),
+    List(#[serde(deserialize_with = "finite")] Vec<Json>),
     /// Numbers at equal distances.
     Linear(Range),
     /// Numbers at equal ratios.
@@ -89,7 +90,10 @@ impl Values {
             let value = |k: u32| match k {
                 0 => range.from,
                 k if k == last => range.to,
-                k => rounded(at(f64::from(k) / f64::from(last))),
+                k => match at(f64::from(k) / f64::from(last)) {
+                    whole if whole.fract() == 0.0 => whole,
+                    value => rounded(value),
+                },
             };
             (0..range.points).map(|k| number(value(k))).collect()
         };
@@ -115,6 +119,11 @@ impl Values {
                 format!("from {from} to {to}: expected two different finite numbers")
             } else if log && !(from > 0.0 && to > 0.0) {
                 format!("from {from} to {to}: expected numbers above 0, to go by ratios")
+            } else if self.all().windows(2).any(|pair| pair[0] == pair[1]) {
+                format!(
+                    "{points} numbers from {from} to {to} are not different in {DIGITS} digits: \
+                     expected fewer, or a list"
+                )
             } else {
                 return None;
             };
@@ -138,6 +147,28 @@ impl Values {
             Self::Log(_) => vec!["log".to_string()],
         }
     }
+}
+
+/// Values without infinities, which the tree of a list could not hold: they would end as nothing.
+fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Json>, D::Error> {
+    let values = Vec::<Value>::deserialize(deserializer)?;
+    values.iter().map(|value| json(value).map_err(D::Error::custom)).collect()
+}
+
+/// A value of a list as it is kept.
+fn json(value: &Value) -> Result<Json, String> {
+    fn is_finite(value: &Value) -> bool {
+        match value {
+            Value::Number(number) => number.as_f64().is_none_or(f64::is_finite),
+            Value::Sequence(items) => items.iter().all(is_finite),
+            Value::Mapping(section) => section.values().all(is_finite),
+            _ => true,
+        }
+    }
+    if !is_finite(value) {
+        return Err("expected finite numbers".to_string());
+    }
+    serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
 /// A number with few digits.
@@ -236,11 +267,20 @@ impl Sweep {
         }
         for argument in sweeps {
             let (path, values) = from_argument(argument)?;
+            let typed = format!("--sweep {argument}");
+            let twice = |(axis, origins): &(SweepAxis, Origins)| {
+                axis.path == path && matches!(origins, Origins::Argument(_))
+            };
+            if axes.iter().any(twice) {
+                let message = "swept twice: expected all its values in one argument";
+                return Err(Problem::new(path, message).in_argument(&typed).into());
+            }
             // What the command line says replaces what the file says of the same field.
             axes.retain(|(axis, _)| axis.path != path);
             let axis = SweepAxis { path, label: String::new(), values, zipped: false };
-            axes.push((axis, Origins::Argument(format!("--sweep {argument}"))));
+            axes.push((axis, Origins::Argument(typed)));
         }
+        check_together(&axes, &parsed.origin)?;
         // The first of the zipped ones is an axis as others are, which the rest of them follow.
         let mut zipped = axes.iter_mut().map(|(axis, _)| axis).filter(|axis| axis.zipped);
         if let Some(first) = zipped.next() {
@@ -341,6 +381,36 @@ fn check(config: &SweepConfig, origin: &Origin) -> Result<(), Problems> {
     if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
 }
 
+/// What is wrong with fields together: one that lies in another has no value of its own, and one that
+/// is set would not have that value.
+fn check_together(axes: &[(SweepAxis, Origins)], origin: &Origin) -> Result<(), Problems> {
+    let lies_in = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    for (at, (axis, origins)) in axes.iter().enumerate() {
+        let refuse = |message: String| {
+            let problem = Problem::new(axis.path.as_str(), message.clone());
+            Problems::from(match origins {
+                Origins::Argument(argument) => problem.in_argument(argument),
+                Origins::File { section, .. } => {
+                    origin.problem_under(&["sweep", section, &axis.path], message)
+                }
+            })
+        };
+        let others = axes.iter().enumerate().filter(|(other, _)| *other != at);
+        let outer = others.map(|(_, (other, _))| other).find(|o| lies_in(&axis.path, &o.path));
+        if let Some(outer) = outer {
+            let message =
+                format!("lies in `{}`, which is swept too: expected one of them", outer.path);
+            return Err(refuse(message));
+        }
+        if let Some(argument) = origin.set_below(&axis.path) {
+            return Err(refuse(format!("is swept, and so cannot be {argument}")));
+        }
+    }
+    Ok(())
+}
+
 /// The path and the values of `--sweep path=a,b,c`, or `--sweep path={log: {…}}`.
 fn from_argument(argument: &str) -> Result<(String, Vec<Json>), Problems> {
     let typed = format!("--sweep {argument}");
@@ -353,7 +423,6 @@ fn from_argument(argument: &str) -> Result<(String, Vec<Json>), Problems> {
     }
     let listed = tree::load(&format!("[{text}\n]"));
     let listed = listed.map_err(|unreadable| refuse(path, unreadable.message))?;
-    let json = |value: &Value| serde_json::to_value(value).unwrap_or(Json::Null);
     let Value::Sequence(listed) = listed else {
         return Err(refuse(path, "expected values, parted by commas".to_string()));
     };
@@ -365,10 +434,12 @@ fn from_argument(argument: &str) -> Result<(String, Vec<Json>), Problems> {
             .filter(|key| ["list", "linear", "log"].contains(key)),
         _ => None,
     };
+    let json: Result<Vec<Json>, String> = listed.iter().map(json).collect();
+    let mut json = json.map_err(|message| refuse(path, message))?;
     let values = match as_range {
-        Some(_) => serde_json::from_value(json(&listed[0]))
+        Some(_) => serde_json::from_value(json.swap_remove(0))
             .map_err(|error| refuse(path, error.to_string()))?,
-        None => Values::List(listed.iter().map(json).collect()),
+        None => Values::List(json),
     };
     match values.check() {
         Some((_, message)) => Err(refuse(path, message)),
@@ -407,8 +478,9 @@ fn points(axes: &[SweepAxis]) -> Result<Vec<Point>, Problems> {
         let message = format!("a sweep over more than {MOST_POINTS} points");
         return Err(Problem::new("sweep", message).into());
     };
-    let mut taken = BTreeSet::new();
+    let mut taken = BTreeMap::new();
     let mut points = Vec::with_capacity(count);
+    let names: Vec<Vec<String>> = axes.iter().map(|axis| different(&axis.values)).collect();
     for number in 0..count {
         let mut left = number;
         let mut digits: Vec<usize> = lengths
@@ -432,27 +504,36 @@ fn points(axes: &[SweepAxis]) -> Result<Vec<Point>, Problems> {
                 digit
             })
             .collect();
-        let parts = axes
-            .iter()
-            .zip(&at)
-            .map(|(axis, &k)| format!("{}={}", axis.label, in_short(&axis.values[k])));
-        points.push(Point {
-            name: own_name(&fit_for_file(&parts.collect::<Vec<_>>().join(",")), &mut taken),
-            at,
-        });
+        let parts = axes.iter().zip(&names).zip(&at);
+        let parts = parts.map(|((axis, names), &k)| format!("{}={}", axis.label, names[k]));
+        let name = fit_for_file(&parts.collect::<Vec<_>>().join(","));
+        points.push(Point { name: own_name(&name, &mut taken), at });
     }
     Ok(points)
 }
 
-/// A name that none of the `taken` ones is, on any file system: with a number where it would be.
-pub fn own_name(name: &str, taken: &mut BTreeSet<String>) -> String {
-    let mut own = name.to_string();
-    let mut number = 2_u64;
+/// Values in a few words; in all of their words where a few do not tell two of them apart.
+fn different(values: &[Json]) -> Vec<String> {
+    let short: Vec<String> = values.iter().map(in_short).collect();
+    let tells = |at: usize| {
+        let same = short.iter().zip(values).filter(|(other, _)| **other == short[at]);
+        same.map(|(_, value)| value).all(|value| *value == values[at])
+    };
+    let words = |at: usize| if tells(at) { short[at].clone() } else { values[at].to_string() };
+    (0..values.len()).map(words).collect()
+}
+
+/// A name that none of those before it has, on any file system: with a number where it would. `taken`
+/// keeps the names, each with the last number that was added to it.
+pub fn own_name(name: &str, taken: &mut BTreeMap<String, u64>) -> String {
     // Some file systems do not tell capitals apart.
-    while !taken.insert(own.to_lowercase()) {
+    let mut own = name.to_string();
+    while taken.contains_key(&own.to_lowercase()) {
+        let number = taken.entry(name.to_lowercase()).or_insert(1);
+        *number += 1;
         own = format!("{name}-{number}");
-        number += 1;
     }
+    taken.insert(own.to_lowercase(), 1);
     own
 }
 
@@ -486,7 +567,12 @@ pub fn fit_for_file(text: &str) -> String {
         end -= 1;
     }
     let name = name[..end].trim_matches(['-', '.', ',']);
-    if name.is_empty() { "point".to_string() } else { name.to_string() }
+    match name.rsplit_once('.') {
+        _ if name.is_empty() => "point".to_string(),
+        // These endings have a meaning.
+        Some((stem, end @ ("unfinished" | "replaced" | "draft"))) => format!("{stem}-{end}"),
+        _ => name.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -584,6 +670,53 @@ protocol: {admm: {rounds: 60}}
     }
 
     #[test]
+    fn whole_numbers_stay_exact_and_ranges_whose_values_coincide_are_refused() {
+        let sweep =
+            sweep("", &["seed={linear: {from: 1000000, to: 1000010, points: 11}}"]).unwrap();
+        let expected: Vec<Json> = (1_000_000..=1_000_010).map(Json::from).collect();
+        assert_eq!(sweep.axes()[0].values, expected);
+        let same = "seed={linear: {from: 1000000, to: 1000001, points: 3}}";
+        let text = self::sweep("", &[same]).unwrap_err();
+        assert!(text.contains("are not different in 6 digits"), "{text}");
+    }
+
+    #[test]
+    fn fields_that_would_not_have_their_values_are_refused() {
+        let section = "sweep: {grid: {seed: {list: [1, 2]}}}\n";
+        for (section, arguments, expected) in [
+            (
+                "",
+                &["topology.ring.peers=5,6", "topology={ring: {peers: 7}},{star: {peers: 8}}"][..],
+                "lies in `topology`",
+            ),
+            ("", &["seed=1,2", "seed=3"], "swept twice"),
+            ("", &["network.links.bandwidth.up=.inf,1e6"], "expected finite numbers"),
+            (
+                "sweep: {grid: {model.regularisation: {list: [1, .inf]}}}\n",
+                &[],
+                "expected finite numbers",
+            ),
+        ] {
+            let text = sweep(section, arguments).unwrap_err();
+            assert!(text.contains(expected), "{text}");
+        }
+        let mut document = Document::from_text("s.yaml", &format!("{BASE}{section}")).unwrap();
+        document.set("seed=9").unwrap();
+        let text = Sweep::of(document, Path::new(""), &[]).unwrap_err().to_string();
+        assert!(text.contains("is swept, and so cannot be --set seed=9"), "{text}");
+    }
+
+    #[test]
+    fn files_of_one_name_in_two_folders_are_told_apart() {
+        let values =
+            ["g1/x.yaml", "g2/x.yaml", "g3/y.yaml"].map(|file| serde_json::json!({ "file": file }));
+        let names = different(&values);
+        assert_eq!(names[2], "y");
+        assert_ne!(names[0], names[1]);
+        assert_eq!(fit_for_file("a.unfinished"), "a-unfinished");
+    }
+
+    #[test]
     fn labels_are_as_short_as_they_may_be() {
         let paths = ["a.x.peers", "b.x.peers", "seed"].map(str::to_string);
         assert_eq!(labels(&paths), ["a.x.peers", "b.x.peers", "seed"]);
@@ -644,6 +777,6 @@ protocol: {admm: {rounds: 60}}
             ],
         )
         .unwrap_err();
-        assert!(many.contains("more than 100000 points"), "{many}");
+        assert!(many.contains("more than 10000 points"), "{many}");
     }
 }

@@ -98,6 +98,31 @@ fn protocols_and_scenarios_compare_on_the_same_seeds() {
 }
 
 #[test]
+fn rows_of_one_name_are_told_apart_and_graphs_at_a_fixed_penalty_are_noted() {
+    let bench = Workbench::new();
+    bench.write("star.yaml", SMALL.replace("{ring: {peers: 5}}", "{star: {peers: 5}}"));
+    let two = json(&bench, &[SCENARIO, "star.yaml"]);
+    let names: Vec<&str> = two["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
+    assert_eq!(names, ["small", "small (star.yaml)"]);
+    assert!(two["notes"].to_string().contains("not a fair comparison of graphs"), "{two}");
+    bench.hushmesh(&[
+        "compare",
+        SCENARIO,
+        "--topology",
+        "{ring: {peers: 5}}",
+        "{ring:  {peers: 5}}",
+        "--out",
+        "o",
+    ]);
+    assert_eq!(self::names(&bench.path("o/points")), ["ring-of-5", "ring-of-5--2"]);
+}
+
+#[test]
 fn a_comparison_is_the_same_for_any_number_of_jobs_and_is_replaced_only_by_force() {
     let bench = Workbench::new();
     let rows = ["--topology", "{ring: {peers: 6}}", "{path: {peers: 6}}", "{complete: {peers: 6}}"];
@@ -119,6 +144,7 @@ fn a_comparison_is_the_same_for_any_number_of_jobs_and_is_replaced_only_by_force
 #[test]
 fn what_cannot_be_compared_is_refused_before_anything_runs() {
     let bench = Workbench::new();
+    bench.write("swept.yaml", format!("{SMALL}sweep: {{grid: {{seed: {{list: [1, 2]}}}}}}\n"));
     bench.write("broken.yaml", "peers: 3\nlinks: [[0, 1], [0, 7]]\n");
     for (arguments, code, expected) in [
         (&[SCENARIO][..], 2, "one row, expected two or more"),
@@ -139,5 +165,5 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         assert!(said.stderr.contains(expected), "{arguments:?}: {said:?}");
         assert_eq!(said.stdout, "");
     }
-    assert_eq!(bench.litter(), ["broken.yaml"]);
+    assert_eq!(bench.litter(), ["broken.yaml", "swept.yaml"]);
 }

@@ -60,7 +60,7 @@ impl Workbench {
             .current_dir(self.0.path())
             .env("HUSHMESH_CACHE", self.path(CACHE))
             .args(arguments)
-            .timeout(Duration::from_secs(120))
+            .timeout(Duration::from_secs(600))
             .output()
             .expect("the program starts");
         let said = Said {

@@ -281,6 +281,15 @@ fn copy(paths: &[PathBuf], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         let (copy, mut draft) = (folder.join(name), name.to_os_string());
         draft.push(".part");
         let draft = folder.join(draft);
+        if copy.exists() {
+            if fs::read(&copy).ok() == fs::read(path).ok() {
+                copies.push(copy);
+                continue;
+            }
+            let text =
+                format!("error: {} exists with other contents: remove it first", copy.display());
+            return Err(Failure { code: Code::Files, text });
+        }
         fs::create_dir_all(folder)
             .and_then(|()| fs::copy(path, &draft))
             .and_then(|_| fs::rename(&draft, &copy))
