@@ -17,7 +17,7 @@ use crate::experiment::{
     side_by_side, study_fingerprint,
 };
 use crate::report::run::write_files;
-use crate::report::{Comparison, Record, RecordError, SweepPoint, SweepReport, Target};
+use crate::report::{Comparison, Missing, Record, RecordError, SweepPoint, SweepReport, Target};
 use crate::scenario::{Checked, Scenario, Sweep};
 
 /// Where the runs of a study are, in its directory.
@@ -226,8 +226,8 @@ fn gather(
                 fingerprints.push(std::fs::read_to_string(&marker).unwrap_or_default());
                 Ok(Record::read(&place)?)
             }
-            PointOutcome::Failed(reason) => Err(reason.clone()),
-            PointOutcome::Interrupted => Err("not run yet".to_string()),
+            PointOutcome::Failed(reason) => Err(Missing::Failed(reason.clone())),
+            PointOutcome::Interrupted => Err(Missing::NotRun),
         });
     }
     let fingerprint = study_fingerprint(fingerprints.iter().map(|text| text.trim()));
@@ -257,9 +257,8 @@ fn gather(
         }
         Purpose::Comparison => {
             let labels = study.points.iter().map(|point| point.label.clone());
-            let rows =
-                labels.zip(records).filter_map(|(label, record)| Some((label, record.ok()?)));
-            let comparison = Comparison::new(rows.collect(), target, study.notes.clone());
+            let rows = labels.zip(records).collect();
+            let comparison = Comparison::new(rows, target, study.notes.clone());
             comparison.write_files(directory, plots)?;
             let table = comparison.table();
             Told {

@@ -14,23 +14,27 @@ const SAME: f64 = 1e-9;
 pub(super) struct Losses {
     piece: Piece,
     observers: Vec<Observer>,
-    /// By run; NaN where the ledger has no line.
-    pub(super) epsilons: Vec<f64>,
+    /// By row; none where there is no record, NaN where its ledger has no line.
+    epsilons: Vec<Option<f64>>,
 }
 
 /// The losses of these runs, observers who learn the same put together.
-pub(super) fn losses(records: &[&Record]) -> Vec<Losses> {
+pub(super) fn losses(records: &[Option<&Record>]) -> Vec<Losses> {
     let mut all: Vec<Losses> = Vec::new();
     for piece in [Piece::Label, Piece::Features] {
         for observer in Observer::ALL {
-            let epsilons: Vec<f64> = records
-                .iter()
-                .map(|record| record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon))
-                .collect();
-            if epsilons.iter().all(|epsilon| epsilon.is_nan()) {
+            let epsilon = |record: &Record| {
+                record.booked(observer, piece).map_or(f64::NAN, |booked| booked.epsilon)
+            };
+            let epsilons: Vec<Option<f64>> = records.iter().map(|r| r.map(epsilon)).collect();
+            if epsilons.iter().flatten().all(|epsilon| epsilon.is_nan()) {
                 continue;
             }
-            let alike = all.iter_mut().find(|l| l.piece == piece && same(&l.epsilons, &epsilons));
+            let same = |losses: &&mut Losses| {
+                let pairs = losses.epsilons.iter().zip(&epsilons);
+                losses.piece == piece && pairs.flat_map(|(a, b)| a.zip(*b)).all(|(a, b)| same(a, b))
+            };
+            let alike = all.iter_mut().find(same);
             match alike {
                 Some(losses) => losses.observers.push(observer),
                 None => all.push(Losses { piece, observers: vec![observer], epsilons }),
@@ -40,30 +44,26 @@ pub(super) fn losses(records: &[&Record]) -> Vec<Losses> {
     all
 }
 
-fn same(a: &[f64], b: &[f64]) -> bool {
-    let near = |(a, b): (&f64, &f64)| {
-        let finite = a.is_finite() && b.is_finite();
-        a == b
-            || (a.is_nan() && b.is_nan())
-            || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
-    };
-    a.len() == b.len() && a.iter().zip(b).all(near)
+fn same(a: f64, b: f64) -> bool {
+    let finite = a.is_finite() && b.is_finite();
+    a == b || (a.is_nan() && b.is_nan()) || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
 }
 
 /// Whether the ledger says as much as a metric of losses: where it is measured, it is the same in
 /// every repeat and the ledger has it.
-pub(super) fn tells(records: &[&Record], quantity: &Quantity) -> bool {
+pub(super) fn tells(records: &[Option<&Record>], quantity: &Quantity) -> bool {
     let (observer, piece) = match Metric::from_name(&quantity.key) {
         Some(Metric::Epsilon) => (Observer::OtherPeers, Piece::Features),
         Some(Metric::EpsilonLabels) => (Observer::OtherPeers, Piece::Label),
         Some(Metric::EpsilonFinal) => (Observer::FinalModel, Piece::Features),
         _ => return false,
     };
-    let told = |(record, outcome): (&&Record, &Outcome)| match outcome {
+    let told = |(record, outcome): (&Option<&Record>, &Outcome)| match outcome {
         Outcome::Missing => true,
         Outcome::Known(values) => {
-            let booked = record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon);
-            values.iter().all(|(_, value)| same(&[*value], &[booked]))
+            let booked = record.and_then(|record| record.booked(observer, piece));
+            let booked = booked.map_or(f64::NAN, |booked| booked.epsilon);
+            values.iter().all(|(_, value)| same(*value, booked))
         }
         Outcome::Short { .. } | Outcome::Diverged { .. } => false,
     };
@@ -73,7 +73,8 @@ pub(super) fn tells(records: &[&Record], quantity: &Quantity) -> bool {
 impl Losses {
     /// Whether it is the same for every run, and so is told once.
     pub(super) fn is_constant(&self) -> bool {
-        self.epsilons.iter().all(|epsilon| same(&[*epsilon], &self.epsilons[..1]))
+        let mut known = self.epsilons.iter().flatten();
+        known.next().is_none_or(|first| known.all(|other| same(*first, *other)))
     }
 
     /// The piece of data in a word or two.
@@ -106,13 +107,13 @@ impl Losses {
 
     /// The cell of a run.
     pub(super) fn cell(&self, run: usize) -> Cell {
-        Cell::Number(self.epsilons[run])
+        self.epsilons[run].into()
     }
 
     /// In a sentence, for what is the same for every run.
     pub(super) fn told(&self) -> String {
         let (piece, observers) = (self.piece(), self.observers());
-        match self.epsilons.first() {
+        match self.epsilons.iter().flatten().next() {
             Some(epsilon) if epsilon.is_infinite() => {
                 format!("ε: no row protects {piece} against {observers}")
             }

@@ -18,8 +18,8 @@ fn reaching(rounds: &[u32]) -> Vec<Vec<MeasuredRow>> {
     rounds.iter().map(|&round| repeat(300, Some(round), 0.9)).collect()
 }
 
-fn named(rows: Vec<(&str, Record)>) -> Vec<(String, Record)> {
-    rows.into_iter().map(|(name, record)| (name.to_owned(), record)).collect()
+fn named(rows: Vec<(&str, Record)>) -> Vec<(String, Result<Record, Missing>)> {
+    rows.into_iter().map(|(name, record)| (name.to_owned(), Ok(record))).collect()
 }
 
 fn quantity<'a>(comparison: &'a Comparison, key: &str) -> &'a Quantity {
@@ -74,9 +74,9 @@ fn stars_are_those_that_holm_leaves() {
     // p = 0.0048, 0.0132, 0.0474: 0.0048 ≤ 0.0167, 0.0132 ≤ 0.025, 0.0474 ≤ 0.05.
     let spread = |shift: u32| [-2_i32, -1, 0, 1, 2].map(|d| (100 + shift as i32 + d) as u32);
     let stars = |shifts: &[u32]| {
-        let mut rows = vec![("base".to_owned(), record(RING, 1, reaching(&base)))];
+        let mut rows = vec![("base".to_owned(), Ok(record(RING, 1, reaching(&base))))];
         for shift in shifts {
-            rows.push((format!("{shift}"), record(RING, 1, reaching(&spread(*shift)))));
+            rows.push((format!("{shift}"), Ok(record(RING, 1, reaching(&spread(*shift))))));
         }
         let comparison = Comparison::new(rows, target(), vec![]);
         let rounds = quantity(&comparison, "rounds_to_target").clone();
@@ -349,4 +349,60 @@ fn the_page_has_a_named_point_for_every_row_that_has_a_mean() {
     for heading in ["Result", "Curves", "Connectivity", "Scenarios"] {
         assert!(html.contains(&format!(">{heading}</h2>")), "{heading}");
     }
+}
+
+/// Three rows, of which some failed or have not been run.
+fn partly(missing: &[(usize, Missing)]) -> Comparison {
+    let mut rows = named(vec![
+        ("ring", record(RING, 1, reaching(&[10, 12, 14, 16, 18]))),
+        ("star", record(STAR, 1, reaching(&[20, 21, 26, 25, 28]))),
+        ("path", record(PATH, 1, reaching(&[40, 41, 46, 45, 48]))),
+    ]);
+    for (at, missing) in missing {
+        rows[*at].1 = Err(missing.clone());
+    }
+    Comparison::new(rows, target(), vec![])
+}
+
+#[test]
+fn a_row_that_failed_or_waits_stays_and_says_so() {
+    let failed = Missing::Failed("no such file\nsecond line".to_owned());
+    let comparison = partly(&[(1, failed.clone())]);
+    let text = comparison.terminal(2000);
+    assert!(text.contains("failed: no such file  "), "{text}");
+    assert!(text.contains("warning: star failed: no such file second line"), "{text}");
+    // The path is still compared with the ring: 30 rounds more in the mean.
+    let rounds = quantity(&comparison, "rounds_to_target");
+    assert_eq!(rounds.differences[2].unwrap().paired.difference.mean, Some(30.0));
+    let json = comparison.to_json();
+    let status = |run: usize| json["rows"][run]["status"].as_str().unwrap().to_owned();
+    assert_eq!([0, 1, 2].map(status), ["done", "failed", "done"]);
+    assert_eq!(json["rows"][1]["error"], "no such file\nsecond line");
+    let csv = comparison.table().to_csv();
+    assert!(csv.lines().nth(2).unwrap().starts_with("star,failed: no such file,,"), "{csv}");
+
+    let waiting = partly(&[(1, Missing::NotRun), (2, failed)]);
+    assert_eq!(waiting.to_json()["rows"][1]["status"], "not-run");
+    assert!(waiting.terminal(2000).contains("warning: star has not been run yet"));
+    assert!(waiting.page().render().contains("not run yet"));
+}
+
+#[test]
+fn without_its_first_row_a_comparison_compares_nothing() {
+    let comparison = partly(&[(0, Missing::Failed("out of luck".to_owned()))]);
+    for quantity in comparison.quantities() {
+        assert!(quantity.differences.iter().all(Option::is_none), "{}", quantity.key);
+    }
+    assert_eq!(comparison.sentences(), Vec::<String>::new());
+    let text = comparison.terminal(2000);
+    for part in ["ring failed: out of luck", "ring is the row that the others are compared with"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    for part in ["Δ", " times ", "*:"] {
+        assert!(!text.contains(part), "{part}\n{text}");
+    }
+    // Its figures are still there: 20, 21, 26, 25 and 28 rounds.
+    assert!(text.contains("24.0 ± 4.2"), "{text}");
+    let all = [0, 1, 2].map(|row| (row, Missing::NotRun));
+    assert!(partly(&all).page().render().contains("No row has been run."));
 }

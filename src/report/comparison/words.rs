@@ -2,7 +2,7 @@
 
 use super::outcome::{Cost, Outcome};
 use super::quantity::{Quantity, Ratio};
-use super::{Comparison, FEW_REPEATS, Row};
+use super::{Comparison, FEW_REPEATS, Run};
 use crate::measure::Estimate;
 use crate::network::EngineKind;
 use crate::report::{Record, Table, figure};
@@ -26,9 +26,9 @@ impl Comparison {
         }
     }
 
-    /// The fewest and the most repeats of any row.
+    /// The fewest and the most repeats of any run.
     fn repeats(&self) -> (usize, usize) {
-        let counts = || self.rows.iter().map(|row| row.record.complete().count());
+        let counts = || self.runs().map(|(_, run)| run.record.complete().count());
         (counts().min().unwrap_or(0), counts().max().unwrap_or(0))
     }
 
@@ -40,7 +40,7 @@ impl Comparison {
                 "target: {target} ({}), reached in the first measured round that meets it",
                 target.metric.label()
             ));
-            let apart = self.rows.iter().map(|row| widest_step(&row.record)).max().unwrap_or(1);
+            let apart = self.runs().map(|(_, run)| widest_step(&run.record)).max().unwrap_or(1);
             if apart > 1 {
                 notes.push(format!(
                     "rounds: not every one is measured, and the target may have been reached up to {} \
@@ -92,14 +92,14 @@ impl Comparison {
 
     fn notes_on_graphs(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if !self.rows.is_empty() {
+        if self.runs().next().is_some() {
             notes.push(
                 "λ₂: the least non-zero eigenvalue of the graph's Laplacian; the spectral gap is that \
                  of the Metropolis matrix"
                     .to_owned(),
             );
         }
-        for Row { name, figures, record } in &self.rows {
+        for (name, Run { figures, record }) in self.runs() {
             let found = [
                 ("λ₂", figures.algebraic_connectivity),
                 ("the spectral gap", figures.metropolis_gap),
@@ -135,13 +135,13 @@ impl Comparison {
 
     fn notes_on_time(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let free = |row: &Row| row.record.scenario.network.compute.seconds_per_sample == 0.0;
-        let names = |which: &dyn Fn(&Row) -> bool| {
+        let free = |record: &Record| record.scenario.network.compute.seconds_per_sample == 0.0;
+        let names = |which: &dyn Fn(&Record) -> bool| {
             let found: Vec<&str> =
-                self.rows.iter().filter(|row| which(row)).map(|row| row.name.as_str()).collect();
+                self.runs().filter_map(|(name, run)| which(&run.record).then_some(name)).collect();
             match found.len() {
                 0 => None,
-                count if count == self.rows.len() => Some("every row".to_owned()),
+                count if count == self.runs().count() => Some("every row".to_owned()),
                 _ => Some(found.join(", ")),
             }
         };
@@ -150,11 +150,11 @@ impl Comparison {
                 "simulated seconds: computing costs none in {names}, and so they are those of messages"
             ));
         }
-        let wall = |row: &Row| row.record.scenario.network.engine == EngineKind::Threads;
+        let wall = |record: &Record| record.scenario.network.engine == EngineKind::Threads;
         if let Some(names) = names(&wall) {
             notes.push(format!("simulated seconds: the engine of {names} has none"));
         }
-        let tokens = |row: &Row| row.record.scenario.protocol.walk().is_some();
+        let tokens = |record: &Record| record.scenario.protocol.walk().is_some();
         if let Some(names) = names(&tokens).filter(|_| self.target.is_some()) {
             notes.push(format!(
                 "messages: those of tokens are counted when a run ends, so that those up to the target \
@@ -167,7 +167,20 @@ impl Comparison {
     /// What to know before trusting the figures.
     pub(super) fn own_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for Row { name, record, .. } in &self.rows {
+        for (name, missing) in self.missing() {
+            warnings.push(match missing.reason() {
+                Some(reason) => format!("{name} failed: {reason}"),
+                None => format!("{name} has not been run yet"),
+            });
+        }
+        if let Some(first) = self.rows.first().filter(|first| first.run.is_err()) {
+            warnings.push(format!(
+                "{} is the row that the others are compared with, and has no figures: there are no \
+                 differences, no ratios and no stars",
+                first.name
+            ));
+        }
+        for (name, Run { record, .. }) in self.runs() {
             let (asked, complete) = (record.scenario.repeat as usize, record.complete().count());
             if complete < asked {
                 warnings.push(format!(
@@ -184,6 +197,7 @@ impl Comparison {
         }
         match self.repeats() {
             _ if self.rows.is_empty() => warnings.push("there is nothing to compare".to_owned()),
+            _ if self.runs().next().is_none() => {}
             (1, _) => warnings.push(
                 "one repeat: the figures have no intervals and no difference can be tested".to_owned(),
             ),

@@ -137,7 +137,7 @@ impl SweepReport {
     fn without_mean(&self, quantity: &Quantity) -> String {
         let told = self.points.iter().zip(&quantity.outcomes).filter_map(|(point, outcome)| {
             let why = match (&point.outcome, outcome) {
-                (Err(_), _) => "failed",
+                (Err(missing), _) => missing.label(),
                 (_, Outcome::Diverged { .. }) => "diverged",
                 (_, Outcome::Short { .. }) => "target not reached",
                 (_, Outcome::Missing) => "not measured",
