@@ -226,3 +226,48 @@ fn points_that_wait_have_not_failed() {
     let html = report.page().render();
     assert!(html.contains("1 of which failed, 2 of which have not been run yet"), "{html}");
 }
+
+/// Peers 5, 5 and 10 that move with a regularisation of 1, 50 and 1, and a penalty.
+fn zipped(penalties: &[Value]) -> SweepReport {
+    let pairs = [(5, 1), (5, 50), (10, 1)].map(|(peers, ridge)| (json!(peers), json!(ridge)));
+    let [peers, ridges] = [pairs.clone().map(|pair| pair.0), pairs.clone().map(|pair| pair.1)];
+    let mut axes = vec![axis("peers", &peers), axis("ridge", &ridges), axis(PENALTY, penalties)];
+    axes[1].zipped = true;
+    let mut points = Vec::new();
+    for (peers, ridge) in pairs {
+        for penalty in penalties {
+            let values =
+                [("peers", peers.clone()), ("ridge", ridge.clone()), (PENALTY, penalty.clone())];
+            let round = 10 + 3 * points.len() as u32;
+            points.push(point(&values, Ok(reaching([round, round + 1, round + 2]))));
+        }
+    }
+    SweepReport::new("zipped", axes, points, target())
+}
+
+#[test]
+fn zipped_axes_are_told_apart_by_all_of_their_values() {
+    let report = zipped(&[json!(0.1), json!(1.0)]);
+    let [pairs, _]: [axes::Dimension; 2] = axes::Dimension::of(&report.axes).try_into().unwrap();
+    assert_eq!(pairs.names(), ["5, 1", "5, 50", "10, 1"]);
+    assert_eq!(pairs.numbers(), None, "two of them have five peers");
+    let html = report.page().render();
+    // Every point has a cell of its own: rounds 11, 14, 17, 20, 23, 26.
+    for (pair, rounds) in [("5, 1", [11, 14]), ("5, 50", [17, 20]), ("10, 1", [23, 26])] {
+        for (penalty, rounds) in ["0.1", "1.0"].into_iter().zip(rounds) {
+            let cell = format!("peers, ridge {pair}, penalty {penalty}: {rounds}<");
+            assert!(html.contains(&cell), "{cell}");
+        }
+        assert!(html.contains(&format!("peers, ridge = {pair}")), "{pair}");
+    }
+    // Where only the axis that follows moves, it is still one that varies.
+    let mut still = zipped(&[json!(0.1)]).axes;
+    still[0].values = vec![json!(5); 3];
+    let [only]: [axes::Dimension; 1] = axes::Dimension::of(&still).try_into().unwrap();
+    assert_eq!(only.names(), ["5, 1", "5, 50"]);
+    still[1].values = vec![json!(1); 3];
+    assert!(axes::Dimension::of(&still).is_empty());
+    // Leading numbers that differ are an axis of numbers.
+    still[0].values = vec![json!(5), json!(10), json!(20)];
+    assert_eq!(axes::Dimension::of(&still)[0].numbers(), Some(vec![5.0, 10.0, 20.0]));
+}
