@@ -21,7 +21,7 @@ mod words;
 
 use serde_json::{Value, json};
 
-use self::ledger::{Losses, losses, tells};
+use self::ledger::{Losses, delta, losses, tells};
 use self::pairing::Pairing;
 use super::files::write_page;
 use super::{Cell, Column, Missing, Record, Table, figure};
@@ -233,6 +233,7 @@ impl Comparison {
                     "observer": booked.observer, "piece": booked.piece,
                     "epsilon": booked.epsilon.is_finite().then_some(booked.epsilon),
                     "pure": booked.pure,
+                    "delta": delta(record, booked.pure),
                 })
             });
             let parameters = record.parameter.iter();

@@ -406,3 +406,83 @@ fn without_its_first_row_a_comparison_compares_nothing() {
     let all = [0, 1, 2].map(|row| (row, Missing::NotRun));
     assert!(partly(&all).page().render().contains("No row has been run."));
 }
+
+#[test]
+fn what_a_run_spends_is_no_target() {
+    for name in ["messages", "bytes", "sim_seconds", "hops", "epsilon"] {
+        let said = Target::parse(&format!("{name}=10")).unwrap_err().to_string();
+        assert!(said.contains("expected an accuracy, a risk, a distance or a gap"), "{said}");
+        assert!(said.contains(&format!("found `{name}`")), "{said}");
+    }
+    assert!(Target::parse("empirical_risk=0.1").is_ok());
+}
+
+#[test]
+fn a_scenario_tells_which_targets_it_cannot_measure() {
+    let of = |text: &str, scenario: &crate::scenario::Scenario| {
+        Target::parse(text).unwrap().measured_by(scenario)
+    };
+    let mut scenario = record(RING, 1, reaching(&[10])).scenario;
+    for (target, measured) in [
+        ("test_accuracy=0.9", true),
+        ("optimum_distance=0.1", true),
+        ("consensus_gap=0.1", true),
+        ("test_mse=0.9", false),
+        ("average_risk=0.9", false),
+        ("local_test_accuracy=0.9", false),
+    ] {
+        assert_eq!(of(target, &scenario), measured, "{target}");
+    }
+    scenario.data.test_share = 0.0;
+    assert!(!of("test_accuracy=0.9", &scenario) && of("train_accuracy=0.9", &scenario));
+    scenario.measure.what = vec![crate::measure::What::Average];
+    assert!(!of("train_accuracy=0.9", &scenario) && of("average_risk=0.9", &scenario));
+}
+
+/// A run with this ε of a label against anybody.
+fn protecting(epsilon: f64, pure: bool, delta: f64) -> Record {
+    let mut record = record(RING, 1, reaching(&[10, 11, 12, 13, 14]));
+    record.scenario.privacy.delta.0 = delta;
+    for booked in record.ledger.iter_mut().filter(|booked| booked.piece == Piece::Label) {
+        (booked.epsilon, booked.pure) = (epsilon, pure);
+    }
+    record
+}
+
+#[test]
+fn a_loss_says_its_delta_and_those_of_different_delta_are_not_compared() {
+    let of = |rows: [(f64, bool, f64); 2]| {
+        let [a, b] = rows.map(|(epsilon, pure, delta)| protecting(epsilon, pure, delta));
+        Comparison::new(named(vec![("a", a), ("b", b)]), target(), vec![])
+    };
+    let head =
+        |comparison: &Comparison| comparison.table().to_csv().lines().next().unwrap().to_owned();
+    let incomparable = |comparison: &Comparison| {
+        comparison.warnings().iter().filter(|w| w.contains("not comparable")).count()
+    };
+    let same = of([(1.0, false, 1e-5), (2.0, false, 1e-5)]);
+    assert!(head(&same).contains("ε of a label against anybody, δ = 1e-5"), "{}", head(&same));
+    assert_eq!(incomparable(&same), 0);
+    // The δ of the scenario says nothing of pure losses.
+    let pure = of([(1.0, true, 1e-5), (2.0, true, 1e-6)]);
+    assert!(head(&pure).contains("against anybody, δ = 0"), "{}", head(&pure));
+    assert_eq!(incomparable(&pure), 0);
+    assert_eq!(pure.to_json()["rows"][0]["ledger"][0]["delta"], 0.0);
+    // The same ε at another δ is another loss.
+    for rows in [[(1.0, false, 1e-5), (1.0, false, 1e-3)], [(1.0, true, 1e-5), (1.0, false, 1e-5)]]
+    {
+        let mixed = of(rows);
+        assert!(head(&mixed).contains("against anybody, δ differs"), "{}", head(&mixed));
+        assert_eq!(incomparable(&mixed), 1, "{:?}", mixed.warnings());
+    }
+    let said = of([(1.0, true, 1e-5), (1.0, false, 1e-5)]).terminal(2000);
+    assert!(said.contains("rows have different δ: a at δ = 0, b at δ = 1e-5"), "{said}");
+    // No guarantee has no δ, nor has one of nothing.
+    assert_eq!(incomparable(&of([(f64::INFINITY, false, 1e-3), (1.0, false, 1e-5)])), 0);
+    assert_eq!(incomparable(&of([(0.0, true, 1e-3), (1.0, false, 1e-5)])), 0);
+    for (pure, told) in [(true, "in every row, pure: δ = 0"), (false, "in every row, at δ = 1e-5")]
+    {
+        let constant = of([(1.0, pure, 1e-5), (1.0, pure, 1e-5)]);
+        assert!(constant.notes().iter().any(|note| note.ends_with(told)), "{:?}", constant.notes());
+    }
+}

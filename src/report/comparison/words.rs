@@ -1,9 +1,10 @@
 //! A comparison in words: notes, warnings, the summary, the terminal's text and the Markdown file.
 
+use super::ledger::delta;
 use super::outcome::{Cost, Outcome};
 use super::quantity::{Quantity, Ratio};
 use super::{Comparison, FEW_REPEATS, Run};
-use crate::measure::Estimate;
+use crate::measure::{Estimate, Metric};
 use crate::network::EngineKind;
 use crate::report::{Record, Table, figure};
 use crate::topology::{Method, Value};
@@ -83,11 +84,31 @@ impl Comparison {
         notes.extend(constant.map(super::Losses::told));
         if self.ledger_columns().next().is_some() {
             notes.push(
-                "ε: the ledger's, the worst of all repeats, where it has no interval".to_owned(),
+                "ε: the ledger's, the worst of all repeats, where it has no interval; with δ = 0 it is \
+                 pure, and holds with certainty"
+                    .to_owned(),
             );
+        }
+        if let [delta] = self.deltas_of_metrics().as_slice() {
+            notes.push(format!("final ε: as measured, at δ = {}", figure(*delta)));
         }
         notes.extend(self.notes_on_time());
         notes
+    }
+
+    /// Every δ at which a column of measured ε holds, once: that of each row's scenario.
+    fn deltas_of_metrics(&self) -> Vec<f64> {
+        let losses = [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal];
+        let of = |quantity: &Quantity| {
+            losses.iter().any(|metric| metric.name() == quantity.key).then_some(())?;
+            let known = self.rows.iter().zip(&quantity.outcomes);
+            let known = known.filter(|(_, outcome)| **outcome != Outcome::Missing);
+            Some(known.filter_map(|(row, _)| Some(delta(row.record()?, false))).collect::<Vec<_>>())
+        };
+        let mut deltas: Vec<f64> = self.shown().filter_map(of).flatten().collect();
+        deltas.sort_by(f64::total_cmp);
+        deltas.dedup();
+        deltas
     }
 
     fn notes_on_graphs(&self) -> Vec<String> {
@@ -194,6 +215,15 @@ impl Comparison {
             }
             let said = |warning: &&String| !SAID.iter().any(|said| warning.starts_with(said));
             warnings.extend(record.warnings.iter().filter(said).map(|w| format!("{name}: {w}")));
+        }
+        let names: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        warnings.extend(self.losses.iter().filter_map(|losses| losses.warning(&names)));
+        if let deltas @ [_, _, ..] = self.deltas_of_metrics().as_slice() {
+            let deltas: Vec<String> = deltas.iter().map(|delta| figure(*delta)).collect();
+            warnings.push(format!(
+                "final ε are not comparable, since rows have different δ: {}",
+                deltas.join(", ")
+            ));
         }
         match self.repeats() {
             _ if self.rows.is_empty() => warnings.push("there is nothing to compare".to_owned()),
