@@ -23,7 +23,7 @@ pub mod theory;
 pub use comparison::{Comparison, Target};
 pub use html::{Block, KeyFigure, Page};
 pub use number::{bytes, figure, seconds, with_interval, with_sign};
-pub use record::{Record, RecordError};
+pub use record::{Missing, Record, RecordError};
 pub use svg::Svg;
 pub use sweep::{SweepPoint, SweepReport};
 pub use table::{Cell, Column, Table};

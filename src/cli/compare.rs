@@ -26,13 +26,14 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
         }
         return resume(directory, &effort);
     }
-    check_target(arguments.target.as_deref())?;
     let (rows, mut notes) = rows(arguments)?;
     let [first, _, ..] = rows.as_slice() else {
         let message = "one row, expected two or more to compare: name more scenarios, or --topology \
                        or --protocol several times";
         return Err(Failure::arguments(message.to_string()));
     };
+    let scenarios = rows.iter().map(|row| row.checked.scenario());
+    check_target(arguments.target.as_deref(), scenarios)?;
     let target = arguments.target.clone().or_else(|| default_target(&rows));
     if target.is_none() {
         notes.push(

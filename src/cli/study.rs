@@ -17,7 +17,7 @@ use crate::experiment::{
     side_by_side, study_fingerprint,
 };
 use crate::report::run::write_files;
-use crate::report::{Comparison, Record, RecordError, SweepPoint, SweepReport, Target};
+use crate::report::{Comparison, Missing, Record, RecordError, SweepPoint, SweepReport, Target};
 use crate::scenario::{Checked, Point, Scenario, Sweep};
 
 /// Where the runs of a study are, in its directory.
@@ -39,12 +39,21 @@ pub(super) struct Effort {
 
 /// Runs every point of a sweep.
 pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Failure> {
-    check_target(arguments.target.as_deref())?;
     let scenario = |point: &Point| on_engine(arguments.engine, sweep.checked(point)?);
     let Some(first) = sweep.points().first() else {
         return Err(Failure::arguments("the sweep has no point".to_string()));
     };
-    let name = scenario(first)?.scenario().name.clone();
+    let first = scenario(first)?;
+    // Of a sweep that changes what is measured the first point may not tell: all others are asked too.
+    let mut others = Vec::new();
+    if arguments.target.is_some() {
+        for point in &sweep.points()[1..] {
+            others.push(scenario(point)?.scenario().clone());
+        }
+    }
+    let all = std::iter::once(first.scenario()).chain(&others);
+    check_target(arguments.target.as_deref(), all)?;
+    let name = first.scenario().name.clone();
     let directory = place(arguments, &name)?;
     // One graph at a time: all of them together might not fit.
     let point = |point: &Point| -> Result<StudyPoint, Failure> {
@@ -68,10 +77,20 @@ pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Fai
     carry_out_study(&study, directory, &arguments.effort())
 }
 
-/// Refuses a target that is none, before anything runs.
-pub(super) fn check_target(target: Option<&str>) -> Result<(), Failure> {
-    let target = target.map(Target::parse).transpose();
-    target.map(|_| ()).map_err(|error| Failure::arguments(format!("--target: {error}")))
+/// Refuses a target that is none, or that no run could say whether it was reached, before anything
+/// runs.
+pub(super) fn check_target<'a>(
+    target: Option<&str>,
+    mut scenarios: impl Iterator<Item = &'a Scenario>,
+) -> Result<(), Failure> {
+    let Some(text) = target else { return Ok(()) };
+    let refuse = |message: String| Failure::arguments(format!("--target: {message}"));
+    let target = Target::parse(text).map_err(|error| refuse(error.to_string()))?;
+    if scenarios.any(|scenario| target.measured_by(scenario)) {
+        return Ok(());
+    }
+    let name = target.metric.name();
+    Err(refuse(format!("no run measures {name}: expected another figure, or more in measure.what")))
 }
 
 /// A run's scenario with paths that start from the study's directory.
@@ -231,8 +250,8 @@ fn gather(
                 fingerprints.push(std::fs::read_to_string(&marker).unwrap_or_default());
                 Ok(Record::read(&place)?)
             }
-            PointOutcome::Failed(reason) => Err(reason.clone()),
-            PointOutcome::Interrupted => Err("not run yet".to_string()),
+            PointOutcome::Failed(reason) => Err(Missing::Failed(reason.clone())),
+            PointOutcome::Interrupted => Err(Missing::NotRun),
         });
     }
     let fingerprint = study_fingerprint(fingerprints.iter().map(|text| text.trim()));
@@ -262,9 +281,8 @@ fn gather(
         }
         Purpose::Comparison => {
             let labels = study.points.iter().map(|point| point.label.clone());
-            let rows =
-                labels.zip(records).filter_map(|(label, record)| Some((label, record.ok()?)));
-            let comparison = Comparison::new(rows.collect(), target, study.notes.clone());
+            let rows = labels.zip(records).collect();
+            let comparison = Comparison::new(rows, target, study.notes.clone());
             comparison.write_files(directory, plots)?;
             let table = comparison.table();
             Told {

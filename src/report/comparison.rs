@@ -5,7 +5,8 @@
 //! repeats; its difference to the first row is taken repeat by repeat, since repeats of one number
 //! share their seed, and has a star where Student's paired test finds it significant at a level of
 //! 5 % for the whole column (Holm's correction). Where a repeat never reached the target, or
-//! diverged, there is no mean, no difference and no star: the cell says what happened.
+//! diverged, there is no mean, no difference and no star: the cell says what happened. A run that
+//! failed or has not been run yet keeps its row, and if it is the first one, nothing is compared.
 
 mod curves;
 mod ledger;
@@ -20,10 +21,10 @@ mod words;
 
 use serde_json::{Value, json};
 
-use self::ledger::{Losses, losses, tells};
+use self::ledger::{Losses, delta, losses, tells};
 use self::pairing::Pairing;
 use super::files::write_page;
-use super::{Cell, Column, Record, Table, figure};
+use super::{Cell, Column, Missing, Record, Table, figure};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
 use crate::topology::{Diameter, Figures, Method, TopologyConfig, Value as GraphValue};
@@ -51,10 +52,22 @@ pub(super) const AT_THE_END: [Metric; 10] = [
     Metric::EpsilonFinal,
 ];
 
-/// One run of a comparison.
+/// One row of a comparison.
 #[derive(Clone, Debug)]
 struct Row {
     name: String,
+    run: Result<Run, Missing>,
+}
+
+impl Row {
+    fn record(&self) -> Option<&Record> {
+        self.run.as_ref().ok().map(|run| &run.record)
+    }
+}
+
+/// A run and its graph's figures.
+#[derive(Clone, Debug)]
+struct Run {
     record: Record,
     figures: Figures,
 }
@@ -75,13 +88,20 @@ impl Comparison {
     /// Compares runs by name, the first of them with all others: by what they spent until they
     /// reached the target or, without one, until they ended. The notes stand before those that the
     /// comparison makes itself.
-    pub fn new(rows: Vec<(String, Record)>, target: Option<Target>, notes: Vec<String>) -> Self {
+    pub fn new(
+        rows: Vec<(String, Result<Record, Missing>)>,
+        target: Option<Target>,
+        notes: Vec<String>,
+    ) -> Self {
         let rows = with_figures(rows);
-        let records: Vec<&Record> = rows.iter().map(|row| &row.record).collect();
-        let first = rows.first().map_or("", |row| row.name.as_str());
-        let pairing = Pairing::of(&records, first);
-        let known: Vec<Option<&Record>> = records.iter().copied().map(Some).collect();
-        let quantities = quantities(&known, &AT_THE_END, target, pairing.paired);
+        let records: Vec<Option<&Record>> = rows.iter().map(Row::record).collect();
+        let pairing = match rows.first() {
+            Some(first) if first.run.is_ok() => {
+                Pairing::of(&records.iter().copied().flatten().collect::<Vec<_>>(), &first.name)
+            }
+            _ => Pairing { paired: false, notes: Vec::new() },
+        };
+        let quantities = quantities(&records, &AT_THE_END, target, pairing.paired);
         let losses = losses(&records);
         let mut comparison = Self {
             paired: pairing.paired,
@@ -113,8 +133,19 @@ impl Comparison {
         &self.warnings
     }
 
-    fn records(&self) -> Vec<&Record> {
-        self.rows.iter().map(|row| &row.record).collect()
+    /// The record of every row, where there is one.
+    fn records(&self) -> Vec<Option<&Record>> {
+        self.rows.iter().map(Row::record).collect()
+    }
+
+    /// The rows that have been run, by name.
+    fn runs(&self) -> impl Iterator<Item = (&str, &Run)> {
+        self.rows.iter().filter_map(|row| Some((row.name.as_str(), row.run.as_ref().ok()?)))
+    }
+
+    /// The rows that have not, or that failed.
+    fn missing(&self) -> impl Iterator<Item = (&str, &Missing)> {
+        self.rows.iter().filter_map(|row| Some((row.name.as_str(), row.run.as_ref().err()?)))
     }
 
     /// The columns of ε as the ledger has it: not what is the same for every row.
@@ -131,28 +162,30 @@ impl Comparison {
     /// The one table.
     pub fn table(&self) -> Table {
         let parameter = self.parameter();
-        let mut columns = vec![
-            Column::text("name"),
-            Column::number("peers"),
-            Column::number("links"),
-            Column::number("λ₂"),
-            Column::number("spectral gap"),
-            Column::number("diameter"),
-        ];
+        let missing = self.missing().next().is_some();
+        let mut columns = vec![Column::text("name")];
+        columns.extend(missing.then(|| Column::text("status")));
+        columns.extend(["peers", "links", "λ₂", "spectral gap", "diameter"].map(Column::number));
         columns.extend(parameter.as_ref().map(|(column, _)| column.clone()));
         columns.extend(self.shown().flat_map(Quantity::columns));
         columns.extend(self.ledger_columns().map(Losses::column));
         let mut table = Table::new(columns);
         for (run, row) in self.rows.iter().enumerate() {
-            let graph = &row.figures;
-            let mut cells = vec![
-                row.name.as_str().into(),
-                graph.peers.into(),
-                graph.links.into(),
-                of_graph(graph.algebraic_connectivity),
-                of_graph(graph.metropolis_gap),
-                diameter(graph.diameter),
-            ];
+            let mut cells = vec![Cell::from(row.name.as_str())];
+            cells.extend(missing.then(|| match &row.run {
+                Ok(_) => Cell::from("done"),
+                Err(missing) => Cell::Text(missing.told()),
+            }));
+            cells.extend(match &row.run {
+                Ok(Run { figures: graph, .. }) => [
+                    graph.peers.into(),
+                    graph.links.into(),
+                    of_graph(graph.algebraic_connectivity),
+                    of_graph(graph.metropolis_gap),
+                    diameter(graph.diameter),
+                ],
+                Err(_) => [const { Cell::Missing }; 5],
+            });
             cells.extend(parameter.as_ref().map(|(_, cells)| cells[run].clone()));
             cells.extend(self.shown().flat_map(|quantity| quantity.cells(run)));
             cells.extend(self.ledger_columns().map(|losses| losses.cell(run)));
@@ -164,7 +197,7 @@ impl Comparison {
     /// The protocol's one number: a column of numbers where all rows call it the same.
     fn parameter(&self) -> Option<(Column, Vec<Cell>)> {
         let found: Vec<Option<&(String, f64)>> =
-            self.rows.iter().map(|row| row.record.parameter.as_ref()).collect();
+            self.rows.iter().map(|row| row.record()?.parameter.as_ref()).collect();
         let (name, _) = found.iter().flatten().next()?;
         if found.iter().flatten().all(|(other, _)| other == name) {
             let cells = found.iter().map(|found| found.map(|(_, value)| *value).into()).collect();
@@ -183,31 +216,41 @@ impl Comparison {
     pub fn to_json(&self) -> Value {
         let graph = |value: Option<GraphValue>| json!(value);
         let rows = self.rows.iter().enumerate().map(|(run, row)| {
+            let Run { record, figures: known } = match &row.run {
+                Ok(run) => run,
+                Err(missing) => {
+                    return json!({
+                        "name": row.name, "status": missing.name(), "error": missing.reason(),
+                    });
+                }
+            };
             let figures = self
                 .quantities
                 .iter()
                 .map(|quantity| (quantity.key.clone(), quantity.to_json(run)));
-            let ledger = row.record.ledger.iter().map(|booked| {
+            let ledger = record.ledger.iter().map(|booked| {
                 json!({
                     "observer": booked.observer, "piece": booked.piece,
                     "epsilon": booked.epsilon.is_finite().then_some(booked.epsilon),
                     "pure": booked.pure,
+                    "delta": delta(record, booked.pure),
                 })
             });
-            let parameters = row.record.parameter.iter();
+            let parameters = record.parameter.iter();
             let parameters = parameters.map(|(name, value)| (name.clone(), json!(value)));
             json!({
                 "name": row.name,
-                "scenario": row.record.scenario.name,
-                "seed": row.record.scenario.seed,
-                "fingerprint": row.record.summary.get("fingerprint"),
-                "repeats": row.record.complete().count(),
-                "stop_reasons": row.record.stop_reasons,
-                "peers": row.figures.peers,
-                "links": row.figures.links,
-                "algebraic_connectivity": graph(row.figures.algebraic_connectivity),
-                "metropolis_gap": graph(row.figures.metropolis_gap),
-                "diameter": row.figures.diameter,
+                "status": "done",
+                "scenario": record.scenario.name,
+                "seed": record.scenario.seed,
+                "fingerprint": record.summary.get("fingerprint"),
+                "repeats": record.complete().count(),
+                "stop_reasons": record.stop_reasons,
+                "peers": known.peers,
+                "links": known.links,
+                "algebraic_connectivity": graph(known.algebraic_connectivity),
+                "metropolis_gap": graph(known.metropolis_gap),
+                "diameter": known.diameter,
                 "parameters": parameters.collect::<serde_json::Map<_, _>>(),
                 "figures": figures.collect::<serde_json::Map<_, _>>(),
                 "ledger": ledger.collect::<Vec<_>>(),
@@ -241,18 +284,26 @@ impl Comparison {
 }
 
 /// Every run with the figures of its graph, which are found once for each.
-fn with_figures(runs: Vec<(String, Record)>) -> Vec<Row> {
+fn with_figures(runs: Vec<(String, Result<Record, Missing>)>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::with_capacity(runs.len());
-    for (name, record) in runs {
-        let same = |row: &&Row| {
-            let (a, b) = (&row.record.scenario, &record.scenario);
+    for (name, outcome) in runs {
+        let record = match outcome {
+            Ok(record) => record,
+            Err(missing) => {
+                rows.push(Row { name, run: Err(missing) });
+                continue;
+            }
+        };
+        let same = |run: &&Run| {
+            let (a, b) = (&run.record.scenario, &record.scenario);
             a.topology == b.topology && a.seed == b.seed
         };
         // Paths start from the run's own directory, so that equal ones need not mean the same file.
         let file = matches!(record.scenario.topology, TopologyConfig::File(_));
-        let known = rows.iter().find(same).filter(|_| !file).map(|row| row.figures.clone());
+        let mut runs = rows.iter().flat_map(|row| &row.run);
+        let known = runs.find(same).filter(|_| !file).map(|run| run.figures.clone());
         let figures = known.unwrap_or_else(|| Figures::of(&record.topology));
-        rows.push(Row { name, record, figures });
+        rows.push(Row { name, run: Ok(Run { record, figures }) });
     }
     rows
 }

@@ -58,6 +58,52 @@ pub enum RecordError {
     },
 }
 
+/// Why a run of a study has no record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It failed, for this reason.
+    Failed(String),
+    /// Its turn has not come, or it was interrupted.
+    NotRun,
+}
+
+impl Missing {
+    /// Its name in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Failed(_) => "failed",
+            Self::NotRun => "not-run",
+        }
+    }
+
+    /// Why it failed, if it did.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Failed(reason) => Some(reason),
+            Self::NotRun => None,
+        }
+    }
+
+    /// For people, in a word or two.
+    pub(super) fn label(&self) -> &'static str {
+        match self {
+            Self::Failed(_) => "failed",
+            Self::NotRun => "not run yet",
+        }
+    }
+
+    /// For the cell of a table, with the beginning of the reason: all of it is in the warnings.
+    pub(super) fn told(&self) -> String {
+        const SHOWN: usize = 40;
+        let Some(reason) = self.reason() else { return self.label().to_owned() };
+        let line = reason.lines().next().unwrap_or(reason);
+        match line.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}: {}…", self.label(), line[..end].trim_end()),
+            None => format!("{}: {line}", self.label()),
+        }
+    }
+}
+
 /// What the ledger booked against one observer, at the most of all repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Booked {

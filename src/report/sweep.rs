@@ -1,7 +1,7 @@
 //! A sweep: one scenario at many points, as a tidy table, as plots along its axes and as a page.
 //!
 //! Like a comparison, it is made from the files of finished runs and runs nothing. A point that
-//! failed stays in every table and every plot as one that failed.
+//! failed, or has not been run yet, stays in every table and every plot as such.
 
 mod axes;
 mod page;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::comparison::{AT_THE_END, FEW_REPEATS, Outcome, Quantity, Target, quantities, wrapped};
 use super::files::write_page;
-use super::{Cell, Column, Record, Table};
+use super::{Cell, Column, Missing, Record, Table};
 use crate::experiment::{DirectoryError, RunDirectory};
 use crate::measure::Metric;
 use crate::scenario::{SweepAxis, in_short};
@@ -26,8 +26,8 @@ pub struct SweepPoint {
     pub values: Vec<(String, Value)>,
     /// What the run is called.
     pub name: String,
-    /// Its files, or why it failed.
-    pub outcome: Result<Record, String>,
+    /// Its files, or why there are none.
+    pub outcome: Result<Record, Missing>,
 }
 
 /// What came of a sweep.
@@ -56,7 +56,7 @@ impl SweepReport {
         Self { name: name.to_owned(), axes, points, target, quantities }
     }
 
-    /// The runs that did not fail.
+    /// The runs that are done.
     fn records(&self) -> impl Iterator<Item = &Record> {
         self.points.iter().filter_map(|point| point.outcome.as_ref().ok())
     }
@@ -64,14 +64,20 @@ impl SweepReport {
     /// The points that failed, by name, each with its reason.
     fn failed(&self) -> impl Iterator<Item = (&str, &str)> {
         self.points.iter().filter_map(|point| {
-            let reason = point.outcome.as_ref().err()?;
-            Some((point.name.as_str(), reason.as_str()))
+            let reason = point.outcome.as_ref().err()?.reason()?;
+            Some((point.name.as_str(), reason))
         })
+    }
+
+    /// How many points have not been run yet.
+    fn not_run(&self) -> usize {
+        let waits = |point: &&SweepPoint| matches!(point.outcome, Err(Missing::NotRun));
+        self.points.iter().filter(waits).count()
     }
 
     /// The points and their main figures.
     pub fn table(&self) -> Table {
-        let fails = self.failed().next().is_some();
+        let missing = self.points.iter().any(|point| point.outcome.is_err());
         let mut columns = vec![Column::text("point")];
         columns.extend(self.axes.iter().map(|axis| {
             let numbers = axis.values.iter().all(Value::is_number);
@@ -81,7 +87,7 @@ impl SweepReport {
                 Column::text(axis.label.as_str())
             }
         }));
-        columns.extend(fails.then(|| Column::text("status")));
+        columns.extend(missing.then(|| Column::text("status")));
         columns.extend(self.quantities.iter().flat_map(Quantity::columns));
         let mut table = Table::new(columns);
         for (at, point) in self.points.iter().enumerate() {
@@ -94,9 +100,9 @@ impl SweepReport {
                     None => Cell::Missing,
                 }
             }));
-            cells.extend(fails.then(|| match &point.outcome {
+            cells.extend(missing.then(|| match &point.outcome {
                 Ok(_) => Cell::from("done"),
-                Err(reason) => Cell::Text(format!("failed: {}", shortened(reason))),
+                Err(missing) => Cell::Text(missing.told()),
             }));
             cells.extend(self.quantities.iter().flat_map(|quantity| quantity.cells(at)));
             table.row(cells);
@@ -123,6 +129,10 @@ impl SweepReport {
         }
         for (name, reason) in self.failed() {
             warnings.push(format!("{name} failed: {reason}"));
+        }
+        let waiting = self.not_run();
+        if waiting > 0 {
+            warnings.push(format!("{waiting} of {} points: not run yet", self.points.len()));
         }
         for point in &self.points {
             let Ok(record) = &point.outcome else { continue };
@@ -178,9 +188,11 @@ impl SweepReport {
                     }
                     json["figures"] = Value::Object(figures.collect());
                 }
-                Err(reason) => {
-                    json["status"] = json!("failed");
-                    json["error"] = json!(reason);
+                Err(missing) => {
+                    json["status"] = json!(missing.name());
+                    if let Some(reason) = missing.reason() {
+                        json["error"] = json!(reason);
+                    }
                 }
             }
             json
@@ -226,15 +238,5 @@ impl SweepReport {
         directory.write("results.csv", &self.results_csv())?;
         directory.write("summary.json", format!("{:#}\n", self.to_json()).as_bytes())?;
         write_page(&self.page(), directory, plots)
-    }
-}
-
-/// The beginning of a reason: all of it is in the warnings.
-fn shortened(reason: &str) -> String {
-    const SHOWN: usize = 40;
-    let line = reason.lines().next().unwrap_or(reason);
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
     }
 }

@@ -158,6 +158,8 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         (&[SCENARIO, "--topology", "broken.yaml", "{ring: {peers: 5}}"], 3, "broken.yaml"),
         (&[SCENARIO, SCENARIO, "--target", "test_acuracy=1"], 2, "is it `test_accuracy`?"),
         (&[SCENARIO, SCENARIO, "--target", "test_accuracy"], 2, "--target"),
+        (&[SCENARIO, SCENARIO, "--target", "test_mse=1"], 2, "no run measures test_mse"),
+        (&[SCENARIO, SCENARIO, "--target", "messages=100"], 2, "--target"),
         (&[SCENARIO, "absent.yaml"], 3, "absent.yaml"),
     ] {
         let said = bench.hushmesh(&[&["compare"], arguments].concat());

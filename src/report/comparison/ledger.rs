@@ -14,56 +14,85 @@ const SAME: f64 = 1e-9;
 pub(super) struct Losses {
     piece: Piece,
     observers: Vec<Observer>,
-    /// By run; NaN where the ledger has no line.
-    pub(super) epsilons: Vec<f64>,
+    /// By row; none where there is no record.
+    losses: Vec<Option<Loss>>,
+}
+
+/// A loss of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Loss {
+    /// NaN where the ledger has no line.
+    epsilon: f64,
+    /// At which it holds, 0 for a pure one; none where it means nothing, since nothing is protected or
+    /// nothing learnt.
+    delta: Option<f64>,
+}
+
+impl Loss {
+    fn of(record: &Record, observer: Observer, piece: Piece) -> Self {
+        match record.booked(observer, piece) {
+            Some(booked) => {
+                let told = booked.epsilon.is_finite() && booked.epsilon != 0.0;
+                Self { epsilon: booked.epsilon, delta: told.then(|| delta(record, booked.pure)) }
+            }
+            None => Self { epsilon: f64::NAN, delta: None },
+        }
+    }
+
+    fn same(self, other: Self) -> bool {
+        same(self.epsilon, other.epsilon) && self.delta == other.delta
+    }
+}
+
+/// The δ of what a record's ledger booked.
+pub(super) fn delta(record: &Record, pure: bool) -> f64 {
+    if pure { 0.0 } else { record.scenario.privacy.delta.0 }
 }
 
 /// The losses of these runs, observers who learn the same put together.
-pub(super) fn losses(records: &[&Record]) -> Vec<Losses> {
+pub(super) fn losses(records: &[Option<&Record>]) -> Vec<Losses> {
     let mut all: Vec<Losses> = Vec::new();
     for piece in [Piece::Label, Piece::Features] {
         for observer in Observer::ALL {
-            let epsilons: Vec<f64> = records
-                .iter()
-                .map(|record| record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon))
-                .collect();
-            if epsilons.iter().all(|epsilon| epsilon.is_nan()) {
+            let loss = |record: &Record| Loss::of(record, observer, piece);
+            let found: Vec<Option<Loss>> = records.iter().map(|r| r.map(loss)).collect();
+            if found.iter().flatten().all(|loss| loss.epsilon.is_nan()) {
                 continue;
             }
-            let alike = all.iter_mut().find(|l| l.piece == piece && same(&l.epsilons, &epsilons));
+            let same = |losses: &&mut Losses| {
+                let pairs = losses.losses.iter().zip(&found);
+                losses.piece == piece && pairs.flat_map(|(a, b)| a.zip(*b)).all(|(a, b)| a.same(b))
+            };
+            let alike = all.iter_mut().find(same);
             match alike {
                 Some(losses) => losses.observers.push(observer),
-                None => all.push(Losses { piece, observers: vec![observer], epsilons }),
+                None => all.push(Losses { piece, observers: vec![observer], losses: found }),
             }
         }
     }
     all
 }
 
-fn same(a: &[f64], b: &[f64]) -> bool {
-    let near = |(a, b): (&f64, &f64)| {
-        let finite = a.is_finite() && b.is_finite();
-        a == b
-            || (a.is_nan() && b.is_nan())
-            || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
-    };
-    a.len() == b.len() && a.iter().zip(b).all(near)
+fn same(a: f64, b: f64) -> bool {
+    let finite = a.is_finite() && b.is_finite();
+    a == b || (a.is_nan() && b.is_nan()) || (finite && (a - b).abs() <= SAME * a.abs().max(b.abs()))
 }
 
 /// Whether the ledger says as much as a metric of losses: where it is measured, it is the same in
 /// every repeat and the ledger has it.
-pub(super) fn tells(records: &[&Record], quantity: &Quantity) -> bool {
+pub(super) fn tells(records: &[Option<&Record>], quantity: &Quantity) -> bool {
     let (observer, piece) = match Metric::from_name(&quantity.key) {
         Some(Metric::Epsilon) => (Observer::OtherPeers, Piece::Features),
         Some(Metric::EpsilonLabels) => (Observer::OtherPeers, Piece::Label),
         Some(Metric::EpsilonFinal) => (Observer::FinalModel, Piece::Features),
         _ => return false,
     };
-    let told = |(record, outcome): (&&Record, &Outcome)| match outcome {
+    let told = |(record, outcome): (&Option<&Record>, &Outcome)| match outcome {
         Outcome::Missing => true,
         Outcome::Known(values) => {
-            let booked = record.booked(observer, piece).map_or(f64::NAN, |b| b.epsilon);
-            values.iter().all(|(_, value)| same(&[*value], &[booked]))
+            let booked = record.and_then(|record| record.booked(observer, piece));
+            let booked = booked.map_or(f64::NAN, |booked| booked.epsilon);
+            values.iter().all(|(_, value)| same(*value, booked))
         }
         Outcome::Short { .. } | Outcome::Diverged { .. } => false,
     };
@@ -73,7 +102,8 @@ pub(super) fn tells(records: &[&Record], quantity: &Quantity) -> bool {
 impl Losses {
     /// Whether it is the same for every run, and so is told once.
     pub(super) fn is_constant(&self) -> bool {
-        self.epsilons.iter().all(|epsilon| same(&[*epsilon], &self.epsilons[..1]))
+        let mut known = self.losses.iter().flatten();
+        known.next().is_none_or(|first| known.all(|other| first.same(*other)))
     }
 
     /// The piece of data in a word or two.
@@ -101,23 +131,57 @@ impl Losses {
 
     /// The head of its column.
     pub(super) fn column(&self) -> Column {
-        Column::number(format!("ε of {} against {}", self.piece(), self.observers()))
+        let at = match self.deltas().as_slice() {
+            [] => String::new(),
+            [delta] => format!(", δ = {}", figure(*delta)),
+            _ => ", δ differs".to_owned(),
+        };
+        Column::number(format!("{}{at}", self.name()))
+    }
+
+    fn name(&self) -> String {
+        format!("ε of {} against {}", self.piece(), self.observers())
+    }
+
+    /// Every δ at which one of them holds, once.
+    fn deltas(&self) -> Vec<f64> {
+        let mut deltas: Vec<f64> = self.losses.iter().flatten().filter_map(|l| l.delta).collect();
+        deltas.sort_by(f64::total_cmp);
+        deltas.dedup();
+        deltas
+    }
+
+    /// What keeps the rows of these names from being compared, if anything does.
+    pub(super) fn warning(&self, names: &[&str]) -> Option<String> {
+        let told = names
+            .iter()
+            .zip(&self.losses)
+            .filter_map(|(name, loss)| Some(format!("{name} at δ = {}", figure((*loss)?.delta?))));
+        let told = told.collect::<Vec<_>>().join(", ");
+        (self.deltas().len() > 1).then(|| {
+            format!("{} is not comparable, since rows have different δ: {told}", self.name())
+        })
     }
 
     /// The cell of a run.
     pub(super) fn cell(&self, run: usize) -> Cell {
-        Cell::Number(self.epsilons[run])
+        self.losses[run].map(|loss| loss.epsilon).into()
     }
 
     /// In a sentence, for what is the same for every run.
     pub(super) fn told(&self) -> String {
         let (piece, observers) = (self.piece(), self.observers());
-        match self.epsilons.first() {
-            Some(epsilon) if epsilon.is_infinite() => {
+        match self.losses.iter().flatten().next() {
+            Some(Loss { epsilon, .. }) if epsilon.is_infinite() => {
                 format!("ε: no row protects {piece} against {observers}")
             }
-            Some(epsilon) => {
-                format!("ε: {} of {piece} against {observers} in every row", figure(*epsilon))
+            Some(Loss { epsilon, delta }) => {
+                let at = match delta {
+                    Some(0.0) => ", pure: δ = 0".to_owned(),
+                    Some(delta) => format!(", at δ = {}", figure(*delta)),
+                    None => String::new(),
+                };
+                format!("ε: {} of {piece} against {observers} in every row{at}", figure(*epsilon))
             }
             None => String::new(),
         }

@@ -35,14 +35,13 @@ impl Comparison {
         }
         result.push(Block::Table(self.table()));
         result.push(Block::Definitions(self.notes.iter().map(|note| term(note)).collect()));
-        if !few {
+        if !few && self.rows.first().is_some_and(|first| first.run.is_ok()) {
             result.push(Block::Table(self.ratios()));
         }
         page = page.section("Result", result);
 
-        let records = self.records();
         let runs: Vec<(&str, &Record)> =
-            names.iter().copied().zip(records.iter().copied()).collect();
+            self.runs().map(|(name, run)| (name, &run.record)).collect();
         let curves: Vec<Block> = drawn(self.target)
             .into_iter()
             .filter_map(|metric| switched(&runs, metric, self.target))
@@ -85,14 +84,18 @@ impl Comparison {
         self.target?;
         let rounds = self.cost(Cost::Rounds)?;
         let (mut series, mut pairs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        // A colour for every run, as the curves have them.
+        let mut colours = 0..;
         for (run, row) in self.rows.iter().enumerate() {
-            let connectivity = row.figures.algebraic_connectivity.and_then(|value| value.value);
+            let colour = row.run.as_ref().ok().and_then(|_| colours.next());
+            let figures = row.run.as_ref().ok().map(|run| &run.figures);
+            let connectivity = figures.and_then(|figures| figures.algebraic_connectivity?.value);
             let Some(point) = connectivity.zip(mean(&rounds.outcomes[run])) else {
                 left_out.push(row.name.as_str());
                 continue;
             };
             pairs.push(point);
-            let style = Style { colour: Some(run), line: Line::None };
+            let style = Style { colour, line: Line::None };
             series.push(Series::new(row.name.as_str(), [point]).style(style));
         }
         if pairs.len() < 2 {
@@ -122,11 +125,15 @@ impl Comparison {
 
     /// Where the scenarios differ.
     fn scenarios(&self) -> Vec<Block> {
-        let differing = differing(&self.records());
+        let records: Vec<&Record> = self.runs().map(|(_, run)| &run.record).collect();
+        if records.is_empty() {
+            return vec![Block::paragraph("No row has been run.")];
+        }
+        let differing = differing(&records);
         if differing.is_empty() {
             return vec![Block::paragraph("All rows have the same scenario, but for its name.")];
         }
-        let names = || self.rows.iter().map(|row| row.name.as_str());
+        let names = || self.runs().map(|(name, _)| name);
         let columns: Vec<(String, Vec<Cell>)> = differing
             .into_iter()
             .map(|(path, values)| {
@@ -136,7 +143,7 @@ impl Comparison {
             .collect();
         // The longer of the two goes down the page.
         let mut table;
-        if columns.len() <= self.rows.len() {
+        if columns.len() <= records.len() {
             let paths = columns.iter().map(|(path, _)| Column::text(path.as_str()));
             table = Table::new([Column::text("name")].into_iter().chain(paths));
             for (run, name) in names().enumerate() {

@@ -4,8 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::measure::{MeasuredRow, Metric};
+use crate::data::Source;
+use crate::measure::{MeasuredRow, Metric, Shape, SumShape, TokenShape};
 use crate::report::{Record, figure};
+use crate::scenario::Scenario;
 
 /// Why a text is no target.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,6 +23,12 @@ pub enum TargetError {
         /// What was perhaps meant.
         hint: String,
     },
+    /// The metric only grows as a run goes on.
+    #[error(
+        "expected an accuracy, a risk, a distance or a gap, found `{0}`, which a run spends and does \
+         not reach"
+    )]
+    Spent(&'static str),
     /// The value is no number.
     #[error("expected a finite number, found `{0}`")]
     Value(String),
@@ -57,9 +65,32 @@ impl Target {
             let hint = hint.map_or(String::new(), |near| format!("; is it `{near}`?"));
             TargetError::Metric { name: name.into(), hint }
         })?;
+        if is_spent(metric) {
+            return Err(TargetError::Spent(metric.name()));
+        }
         let number = value.parse().ok().filter(|value: &f64| value.is_finite());
         let value = number.ok_or_else(|| TargetError::Value(value.into()))?;
         Ok(Self { metric, value })
+    }
+
+    /// Whether a run of this scenario can measure it, as far as the scenario alone decides that: what
+    /// depends on the data counts as measured.
+    pub fn measured_by(&self, scenario: &Scenario) -> bool {
+        // Of all sources these alone may have held-out rows of their own.
+        let own = matches!(scenario.data.source, Source::Idx(_) | Source::Mnist);
+        let has_test = own || scenario.data.test_share > 0.0;
+        let shape = Shape {
+            classifies: scenario.model.loss.is_classification(),
+            has_test,
+            perturbed: true,
+            protected: true,
+            tokens: scenario
+                .protocol
+                .walk()
+                .map(|walk| TokenShape { decides: walk.decision.is_some(), has_optimum: true }),
+            sums: scenario.protocol.sum().map(|_| SumShape { has_optimum: true, pools: true }),
+        };
+        Metric::of_run(&scenario.measure, shape).contains(&self.metric)
     }
 
     /// Whether a value of the metric is good enough. What is no number never is.
@@ -72,6 +103,21 @@ impl Target {
         let column = record.column(self.metric)?;
         rows.iter().find(|row| row.values.get(column).is_some_and(|value| self.is_met(*value)))
     }
+}
+
+/// Whether a metric only grows, so that a run has most of it at its end and the least at its start.
+fn is_spent(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Messages
+            | Metric::Bytes
+            | Metric::SimSeconds
+            | Metric::Hops
+            | Metric::Forwards
+            | Metric::Epsilon
+            | Metric::EpsilonLabels
+            | Metric::EpsilonFinal
+    )
 }
 
 impl fmt::Display for Target {

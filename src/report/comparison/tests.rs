@@ -18,8 +18,8 @@ fn reaching(rounds: &[u32]) -> Vec<Vec<MeasuredRow>> {
     rounds.iter().map(|&round| repeat(300, Some(round), 0.9)).collect()
 }
 
-fn named(rows: Vec<(&str, Record)>) -> Vec<(String, Record)> {
-    rows.into_iter().map(|(name, record)| (name.to_owned(), record)).collect()
+fn named(rows: Vec<(&str, Record)>) -> Vec<(String, Result<Record, Missing>)> {
+    rows.into_iter().map(|(name, record)| (name.to_owned(), Ok(record))).collect()
 }
 
 fn quantity<'a>(comparison: &'a Comparison, key: &str) -> &'a Quantity {
@@ -74,9 +74,9 @@ fn stars_are_those_that_holm_leaves() {
     // p = 0.0048, 0.0132, 0.0474: 0.0048 ≤ 0.0167, 0.0132 ≤ 0.025, 0.0474 ≤ 0.05.
     let spread = |shift: u32| [-2_i32, -1, 0, 1, 2].map(|d| (100 + shift as i32 + d) as u32);
     let stars = |shifts: &[u32]| {
-        let mut rows = vec![("base".to_owned(), record(RING, 1, reaching(&base)))];
+        let mut rows = vec![("base".to_owned(), Ok(record(RING, 1, reaching(&base))))];
         for shift in shifts {
-            rows.push((format!("{shift}"), record(RING, 1, reaching(&spread(*shift)))));
+            rows.push((format!("{shift}"), Ok(record(RING, 1, reaching(&spread(*shift))))));
         }
         let comparison = Comparison::new(rows, target(), vec![]);
         let rounds = quantity(&comparison, "rounds_to_target").clone();
@@ -348,5 +348,141 @@ fn the_page_has_a_named_point_for_every_row_that_has_a_mean() {
     assert!(html.contains(">star<title>star</title>"), "beside its point");
     for heading in ["Result", "Curves", "Connectivity", "Scenarios"] {
         assert!(html.contains(&format!(">{heading}</h2>")), "{heading}");
+    }
+}
+
+/// Three rows, of which some failed or have not been run.
+fn partly(missing: &[(usize, Missing)]) -> Comparison {
+    let mut rows = named(vec![
+        ("ring", record(RING, 1, reaching(&[10, 12, 14, 16, 18]))),
+        ("star", record(STAR, 1, reaching(&[20, 21, 26, 25, 28]))),
+        ("path", record(PATH, 1, reaching(&[40, 41, 46, 45, 48]))),
+    ]);
+    for (at, missing) in missing {
+        rows[*at].1 = Err(missing.clone());
+    }
+    Comparison::new(rows, target(), vec![])
+}
+
+#[test]
+fn a_row_that_failed_or_waits_stays_and_says_so() {
+    let failed = Missing::Failed("no such file\nsecond line".to_owned());
+    let comparison = partly(&[(1, failed.clone())]);
+    let text = comparison.terminal(2000);
+    assert!(text.contains("failed: no such file  "), "{text}");
+    assert!(text.contains("warning: star failed: no such file second line"), "{text}");
+    // The path is still compared with the ring: 30 rounds more in the mean.
+    let rounds = quantity(&comparison, "rounds_to_target");
+    assert_eq!(rounds.differences[2].unwrap().paired.difference.mean, Some(30.0));
+    let json = comparison.to_json();
+    let status = |run: usize| json["rows"][run]["status"].as_str().unwrap().to_owned();
+    assert_eq!([0, 1, 2].map(status), ["done", "failed", "done"]);
+    assert_eq!(json["rows"][1]["error"], "no such file\nsecond line");
+    let csv = comparison.table().to_csv();
+    assert!(csv.lines().nth(2).unwrap().starts_with("star,failed: no such file,,"), "{csv}");
+
+    let waiting = partly(&[(1, Missing::NotRun), (2, failed)]);
+    assert_eq!(waiting.to_json()["rows"][1]["status"], "not-run");
+    assert!(waiting.terminal(2000).contains("warning: star has not been run yet"));
+    assert!(waiting.page().render().contains("not run yet"));
+}
+
+#[test]
+fn without_its_first_row_a_comparison_compares_nothing() {
+    let comparison = partly(&[(0, Missing::Failed("out of luck".to_owned()))]);
+    for quantity in comparison.quantities() {
+        assert!(quantity.differences.iter().all(Option::is_none), "{}", quantity.key);
+    }
+    assert_eq!(comparison.sentences(), Vec::<String>::new());
+    let text = comparison.terminal(2000);
+    for part in ["ring failed: out of luck", "ring is the row that the others are compared with"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    for part in ["Δ", " times ", "*:"] {
+        assert!(!text.contains(part), "{part}\n{text}");
+    }
+    // Its figures are still there: 20, 21, 26, 25 and 28 rounds.
+    assert!(text.contains("24.0 ± 4.2"), "{text}");
+    let all = [0, 1, 2].map(|row| (row, Missing::NotRun));
+    assert!(partly(&all).page().render().contains("No row has been run."));
+}
+
+#[test]
+fn what_a_run_spends_is_no_target() {
+    for name in ["messages", "bytes", "sim_seconds", "hops", "epsilon"] {
+        let said = Target::parse(&format!("{name}=10")).unwrap_err().to_string();
+        assert!(said.contains("expected an accuracy, a risk, a distance or a gap"), "{said}");
+        assert!(said.contains(&format!("found `{name}`")), "{said}");
+    }
+    assert!(Target::parse("empirical_risk=0.1").is_ok());
+}
+
+#[test]
+fn a_scenario_tells_which_targets_it_cannot_measure() {
+    let of = |text: &str, scenario: &crate::scenario::Scenario| {
+        Target::parse(text).unwrap().measured_by(scenario)
+    };
+    let mut scenario = record(RING, 1, reaching(&[10])).scenario;
+    for (target, measured) in [
+        ("test_accuracy=0.9", true),
+        ("optimum_distance=0.1", true),
+        ("consensus_gap=0.1", true),
+        ("test_mse=0.9", false),
+        ("average_risk=0.9", false),
+        ("local_test_accuracy=0.9", false),
+    ] {
+        assert_eq!(of(target, &scenario), measured, "{target}");
+    }
+    scenario.data.test_share = 0.0;
+    assert!(!of("test_accuracy=0.9", &scenario) && of("train_accuracy=0.9", &scenario));
+    scenario.measure.what = vec![crate::measure::What::Average];
+    assert!(!of("train_accuracy=0.9", &scenario) && of("average_risk=0.9", &scenario));
+}
+
+/// A run with this ε of a label against anybody.
+fn protecting(epsilon: f64, pure: bool, delta: f64) -> Record {
+    let mut record = record(RING, 1, reaching(&[10, 11, 12, 13, 14]));
+    record.scenario.privacy.delta.0 = delta;
+    for booked in record.ledger.iter_mut().filter(|booked| booked.piece == Piece::Label) {
+        (booked.epsilon, booked.pure) = (epsilon, pure);
+    }
+    record
+}
+
+#[test]
+fn a_loss_says_its_delta_and_those_of_different_delta_are_not_compared() {
+    let of = |rows: [(f64, bool, f64); 2]| {
+        let [a, b] = rows.map(|(epsilon, pure, delta)| protecting(epsilon, pure, delta));
+        Comparison::new(named(vec![("a", a), ("b", b)]), target(), vec![])
+    };
+    let head =
+        |comparison: &Comparison| comparison.table().to_csv().lines().next().unwrap().to_owned();
+    let incomparable = |comparison: &Comparison| {
+        comparison.warnings().iter().filter(|w| w.contains("not comparable")).count()
+    };
+    let same = of([(1.0, false, 1e-5), (2.0, false, 1e-5)]);
+    assert!(head(&same).contains("ε of a label against anybody, δ = 1e-5"), "{}", head(&same));
+    assert_eq!(incomparable(&same), 0);
+    // The δ of the scenario says nothing of pure losses.
+    let pure = of([(1.0, true, 1e-5), (2.0, true, 1e-6)]);
+    assert!(head(&pure).contains("against anybody, δ = 0"), "{}", head(&pure));
+    assert_eq!(incomparable(&pure), 0);
+    assert_eq!(pure.to_json()["rows"][0]["ledger"][0]["delta"], 0.0);
+    // The same ε at another δ is another loss.
+    for rows in [[(1.0, false, 1e-5), (1.0, false, 1e-3)], [(1.0, true, 1e-5), (1.0, false, 1e-5)]]
+    {
+        let mixed = of(rows);
+        assert!(head(&mixed).contains("against anybody, δ differs"), "{}", head(&mixed));
+        assert_eq!(incomparable(&mixed), 1, "{:?}", mixed.warnings());
+    }
+    let said = of([(1.0, true, 1e-5), (1.0, false, 1e-5)]).terminal(2000);
+    assert!(said.contains("rows have different δ: a at δ = 0, b at δ = 1e-5"), "{said}");
+    // No guarantee has no δ, nor has one of nothing.
+    assert_eq!(incomparable(&of([(f64::INFINITY, false, 1e-3), (1.0, false, 1e-5)])), 0);
+    assert_eq!(incomparable(&of([(0.0, true, 1e-3), (1.0, false, 1e-5)])), 0);
+    for (pure, told) in [(true, "in every row, pure: δ = 0"), (false, "in every row, at δ = 1e-5")]
+    {
+        let constant = of([(1.0, pure, 1e-5), (1.0, pure, 1e-5)]);
+        assert!(constant.notes().iter().any(|note| note.ends_with(told)), "{:?}", constant.notes());
     }
 }

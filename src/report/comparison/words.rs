@@ -1,9 +1,10 @@
 //! A comparison in words: notes, warnings, the summary, the terminal's text and the Markdown file.
 
+use super::ledger::delta;
 use super::outcome::{Cost, Outcome};
 use super::quantity::{Quantity, Ratio};
-use super::{Comparison, FEW_REPEATS, Row};
-use crate::measure::Estimate;
+use super::{Comparison, FEW_REPEATS, Run};
+use crate::measure::{Estimate, Metric};
 use crate::network::EngineKind;
 use crate::report::{Record, Table, figure};
 use crate::topology::{Method, Value};
@@ -26,9 +27,9 @@ impl Comparison {
         }
     }
 
-    /// The fewest and the most repeats of any row.
+    /// The fewest and the most repeats of any run.
     fn repeats(&self) -> (usize, usize) {
-        let counts = || self.rows.iter().map(|row| row.record.complete().count());
+        let counts = || self.runs().map(|(_, run)| run.record.complete().count());
         (counts().min().unwrap_or(0), counts().max().unwrap_or(0))
     }
 
@@ -40,7 +41,7 @@ impl Comparison {
                 "target: {target} ({}), reached in the first measured round that meets it",
                 target.metric.label()
             ));
-            let apart = self.rows.iter().map(|row| widest_step(&row.record)).max().unwrap_or(1);
+            let apart = self.runs().map(|(_, run)| widest_step(&run.record)).max().unwrap_or(1);
             if apart > 1 {
                 notes.push(format!(
                     "rounds: not every one is measured, and the target may have been reached up to {} \
@@ -83,23 +84,43 @@ impl Comparison {
         notes.extend(constant.map(super::Losses::told));
         if self.ledger_columns().next().is_some() {
             notes.push(
-                "ε: the ledger's, the worst of all repeats, where it has no interval".to_owned(),
+                "ε: the ledger's, the worst of all repeats, where it has no interval; with δ = 0 it is \
+                 pure, and holds with certainty"
+                    .to_owned(),
             );
+        }
+        if let [delta] = self.deltas_of_metrics().as_slice() {
+            notes.push(format!("final ε: as measured, at δ = {}", figure(*delta)));
         }
         notes.extend(self.notes_on_time());
         notes
     }
 
+    /// Every δ at which a column of measured ε holds, once: that of each row's scenario.
+    fn deltas_of_metrics(&self) -> Vec<f64> {
+        let losses = [Metric::Epsilon, Metric::EpsilonLabels, Metric::EpsilonFinal];
+        let of = |quantity: &Quantity| {
+            losses.iter().any(|metric| metric.name() == quantity.key).then_some(())?;
+            let known = self.rows.iter().zip(&quantity.outcomes);
+            let known = known.filter(|(_, outcome)| **outcome != Outcome::Missing);
+            Some(known.filter_map(|(row, _)| Some(delta(row.record()?, false))).collect::<Vec<_>>())
+        };
+        let mut deltas: Vec<f64> = self.shown().filter_map(of).flatten().collect();
+        deltas.sort_by(f64::total_cmp);
+        deltas.dedup();
+        deltas
+    }
+
     fn notes_on_graphs(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if !self.rows.is_empty() {
+        if self.runs().next().is_some() {
             notes.push(
                 "λ₂: the least non-zero eigenvalue of the graph's Laplacian; the spectral gap is that \
                  of the Metropolis matrix"
                     .to_owned(),
             );
         }
-        for Row { name, figures, record } in &self.rows {
+        for (name, Run { figures, record }) in self.runs() {
             let found = [
                 ("λ₂", figures.algebraic_connectivity),
                 ("the spectral gap", figures.metropolis_gap),
@@ -135,13 +156,13 @@ impl Comparison {
 
     fn notes_on_time(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let free = |row: &Row| row.record.scenario.network.compute.seconds_per_sample == 0.0;
-        let names = |which: &dyn Fn(&Row) -> bool| {
+        let free = |record: &Record| record.scenario.network.compute.seconds_per_sample == 0.0;
+        let names = |which: &dyn Fn(&Record) -> bool| {
             let found: Vec<&str> =
-                self.rows.iter().filter(|row| which(row)).map(|row| row.name.as_str()).collect();
+                self.runs().filter_map(|(name, run)| which(&run.record).then_some(name)).collect();
             match found.len() {
                 0 => None,
-                count if count == self.rows.len() => Some("every row".to_owned()),
+                count if count == self.runs().count() => Some("every row".to_owned()),
                 _ => Some(found.join(", ")),
             }
         };
@@ -150,11 +171,11 @@ impl Comparison {
                 "simulated seconds: computing costs none in {names}, and so they are those of messages"
             ));
         }
-        let wall = |row: &Row| row.record.scenario.network.engine == EngineKind::Threads;
+        let wall = |record: &Record| record.scenario.network.engine == EngineKind::Threads;
         if let Some(names) = names(&wall) {
             notes.push(format!("simulated seconds: the engine of {names} has none"));
         }
-        let tokens = |row: &Row| row.record.scenario.protocol.walk().is_some();
+        let tokens = |record: &Record| record.scenario.protocol.walk().is_some();
         if let Some(names) = names(&tokens).filter(|_| self.target.is_some()) {
             notes.push(format!(
                 "messages: those of tokens are counted when a run ends, so that those up to the target \
@@ -167,7 +188,20 @@ impl Comparison {
     /// What to know before trusting the figures.
     pub(super) fn own_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for Row { name, record, .. } in &self.rows {
+        for (name, missing) in self.missing() {
+            warnings.push(match missing.reason() {
+                Some(reason) => format!("{name} failed: {reason}"),
+                None => format!("{name} has not been run yet"),
+            });
+        }
+        if let Some(first) = self.rows.first().filter(|first| first.run.is_err()) {
+            warnings.push(format!(
+                "{} is the row that the others are compared with, and has no figures: there are no \
+                 differences, no ratios and no stars",
+                first.name
+            ));
+        }
+        for (name, Run { record, .. }) in self.runs() {
             let (asked, complete) = (record.scenario.repeat as usize, record.complete().count());
             if complete < asked {
                 warnings.push(format!(
@@ -182,8 +216,18 @@ impl Comparison {
             let said = |warning: &&String| !SAID.iter().any(|said| warning.starts_with(said));
             warnings.extend(record.warnings.iter().filter(said).map(|w| format!("{name}: {w}")));
         }
+        let names: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        warnings.extend(self.losses.iter().filter_map(|losses| losses.warning(&names)));
+        if let deltas @ [_, _, ..] = self.deltas_of_metrics().as_slice() {
+            let deltas: Vec<String> = deltas.iter().map(|delta| figure(*delta)).collect();
+            warnings.push(format!(
+                "final ε are not comparable, since rows have different δ: {}",
+                deltas.join(", ")
+            ));
+        }
         match self.repeats() {
             _ if self.rows.is_empty() => warnings.push("there is nothing to compare".to_owned()),
+            _ if self.runs().next().is_none() => {}
             (1, _) => warnings.push(
                 "one repeat: the figures have no intervals and no difference can be tested".to_owned(),
             ),

@@ -76,36 +76,37 @@
     return Array.from({ length: numbers.length / 2 }, (_, i) => [numbers[2 * i], numbers[2 * i + 1]]);
   }
 
-  /** Reads a plot back from its drawing: for each series its points by their places along x. */
+  /** The places along x of a line's corners, or that of a dot. */
+  function placesOf(element) {
+    if (element.matches("circle")) return [Number(element.getAttribute("cx"))];
+    return corners(element).map(([x]) => x);
+  }
+
+  /** Reads a plot back from its drawing: for each series that has any its points by their places. */
   function readPlot(svg) {
     const scales = JSON.parse(svg.dataset.scales);
-    const series = Array.from(svg.querySelectorAll("[data-series]"), (group, index) => {
+    const series = Array.from(svg.querySelectorAll("[data-series]"), (group) => {
       const points = new Map();
-      const take = ([x, y]) => points.set(x, { x, y });
-      group.querySelectorAll("[data-line]").forEach((path) => corners(path).forEach(take));
-      for (const dot of group.querySelectorAll("circle")) {
-        take([Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))]);
-      }
-      for (const band of svg.querySelectorAll(`[data-band="${index}"]`)) {
-        const edge = corners(band);
-        // Its upper edge from left to right, then its lower edge back.
-        for (let i = 0; 2 * i < edge.length; i++) {
-          const point = points.get(edge[i][0]);
-          if (point) [point.high, point.low] = [edge[i][1], edge[edge.length - 1 - i][1]];
-        }
+      for (const element of group.querySelectorAll("[data-values]")) {
+        const places = placesOf(element);
+        element.dataset.values.split(" ").forEach((text, index) => {
+          const [across, up, low, high] = text.split(",").map(Number);
+          points.set(places[index], { x: places[index], across, up, low, high });
+        });
       }
       const paint = group.querySelector("path, circle");
       const sorted = [...points.values()].sort((a, b) => a.x - b.x);
       return { label: group.dataset.series, points: sorted, paint };
-    });
-    const xs = [...new Set(series.flatMap((one) => one.points.map((point) => point.x)))];
-    return { scales, series, xs: xs.sort((a, b) => a - b) };
+    }).filter(({ points }) => points.length > 0);
+    const values = new Map(series.flatMap(({ points }) => points.map(({ x, across }) => [x, across])));
+    return { scales, series, values, xs: [...values.keys()].sort((a, b) => a - b) };
   }
 
-  /** The value at a place of the drawing. */
-  function valueAt({ log, places, at }, pixel) {
-    const place = places[0] + ((pixel - at[0]) / (at[1] - at[0])) * (places[1] - places[0]);
-    return log ? 10 ** place : place;
+  /** A place along x for people: a whole number with all of its digits. */
+  function position(value) {
+    if (!Number.isInteger(value) || Math.abs(value) >= 1e15) return figure(value);
+    const grouped = String(Math.abs(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+    return (value < 0 ? "\u2212" : "") + grouped;
   }
 
   /** The index of the nearest of growing numbers. */
@@ -120,20 +121,18 @@
   }
 
   /** All series at one place along x, in words, each with a sample of its colour. */
-  function readOut({ scales, series }, x) {
-    const { x: across, y: up } = scales;
+  function readOut({ scales, series, values }, x) {
+    const { x: across } = scales;
     const close = 0.01 * (across.at[1] - across.at[0]);
     // The label's unit is that of the numbers.
-    const lines = [make("p", { class: "at" }, `${across.label} ${figure(valueAt(across, x))}`)];
+    const lines = [make("p", { class: "at" }, `${across.label} ${position(values.get(x))}`)];
     for (const { label, points, paint } of series) {
       const point = points[nearest(points, x, (p) => p.x)];
-      if (!point || Math.abs(point.x - x) > close) continue;
-      let text = figure(valueAt(up, point.y));
+      if (Math.abs(point.x - x) > close) continue;
+      let text = figure(point.up);
       if (point.low !== undefined) {
-        // At the end of the axis an interval goes on beyond.
-        const beyond = up.log && point.low >= up.at[0] ? "≤\u202f" : "";
-        const [low, high] = [point.low, point.high].map((end) => figure(valueAt(up, end)));
-        if (low !== high) text += ` [${beyond}${low}, ${high}]`;
+        const [low, high] = [point.low, point.high].map(figure);
+        if (low !== high) text += ` [${low}, ${high}]`;
       }
       const style = getComputedStyle(paint);
       const sample = make("span", { class: "sample" });

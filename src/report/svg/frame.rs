@@ -294,15 +294,20 @@ impl Frame {
                 .map(|p| format!("{} {}", coordinate(self.x(p.x)), coordinate(self.y(p.y))))
                 .collect();
             if let ([alone], false) = (piece.as_slice(), dotted) {
-                group.push(dot(plot, index, self.x(alone.x), self.y(alone.y)));
+                let dot = dot(plot, index, self.x(alone.x), self.y(alone.y));
+                group.push(dot.set("data-values", values(series, piece)));
             } else if series.style.line != Line::None {
                 let line = stroke(plot, index, format!("M{}", corners.join("L")));
-                group.push(line.set("data-line", ""));
+                group.push(line.set("data-values", values(series, piece)));
             }
         }
         if dotted {
             for point in curve.points() {
                 let dot = dot(plot, index, self.x(point.x), self.y(point.y));
+                let dot = match series.style.line {
+                    Line::None => dot.set("data-values", values(series, &[*point])),
+                    _ => dot,
+                };
                 group.push(if few { dot.with(hover(&told(series, point))) } else { dot });
             }
         }
@@ -433,6 +438,33 @@ fn dot(plot: &LinePlot, index: usize, x: f64, y: f64) -> Element {
 
 fn hover(text: &str) -> Element {
     Element::new("title").text(text)
+}
+
+/// What points are, for the page to read out: coordinates are too coarse for that. Of each point
+/// x,y or x,y,low,high to four digits, and all digits of a whole x.
+fn values(series: &Series, points: &[Point]) -> String {
+    let told = |point: &Point| {
+        let (x, y) = series.points[point.index];
+        let x = if x.fract() == 0.0 { shortest(x) } else { four_digits(x) };
+        let band = series.band.as_ref().filter(|_| point.band.is_some());
+        match band.and_then(|band| band.get(point.index)) {
+            Some(&(low, high)) => {
+                format!("{x},{},{},{}", four_digits(y), four_digits(low), four_digits(high))
+            }
+            None => format!("{x},{}", four_digits(y)),
+        }
+    };
+    points.iter().map(told).collect::<Vec<_>>().join(" ")
+}
+
+fn four_digits(value: f64) -> String {
+    shortest(format!("{value:.3e}").parse().unwrap_or(value))
+}
+
+/// The shorter way to write a number, without an exponent or with it.
+fn shortest(value: f64) -> String {
+    let (plain, powered) = (format!("{value}"), format!("{value:e}"));
+    if plain.len() <= powered.len() { plain } else { powered }
 }
 
 /// A point in words.

@@ -12,55 +12,75 @@ const DECADE: f64 = 10.0;
 /// One thing that varies: an axis with those that move with it.
 #[derive(Clone, Debug)]
 pub(super) struct Dimension {
-    /// The leading axis' path, by which points are found.
-    path: String,
+    /// The paths of all of them, by which points are found.
+    paths: Vec<String>,
     /// The labels of all of them.
     pub(super) label: String,
-    /// The leading axis' values, each once, in their order.
-    pub(super) values: Vec<Value>,
+    /// The values that they take together, in the order of `paths`: each choice once.
+    pub(super) values: Vec<Vec<Value>>,
 }
 
 impl Dimension {
-    /// What varies in a sweep. An axis of one value does not.
+    /// What varies in a sweep. Axes that move together and are the same everywhere do not.
     pub(super) fn of(axes: &[SweepAxis]) -> Vec<Self> {
-        let mut dimensions: Vec<Self> = Vec::new();
+        let mut groups: Vec<Vec<&SweepAxis>> = Vec::new();
         for axis in axes {
-            match dimensions.last_mut() {
-                Some(leading) if axis.zipped => leading.label += &format!(", {}", axis.label),
-                _ => {
-                    let mut values: Vec<Value> = Vec::new();
-                    for value in &axis.values {
-                        if !values.contains(value) {
-                            values.push(value.clone());
-                        }
-                    }
-                    let (path, label) = (axis.path.clone(), axis.label.clone());
-                    dimensions.push(Self { path, label, values });
-                }
+            match groups.last_mut() {
+                Some(group) if axis.zipped => group.push(axis),
+                _ => groups.push(vec![axis]),
             }
         }
+        let mut dimensions: Vec<Self> = groups.iter().map(|group| Self::together(group)).collect();
         dimensions.retain(|dimension| dimension.values.len() > 1);
         dimensions
     }
 
-    /// The value of a point here.
-    pub(super) fn value<'a>(&self, point: &'a SweepPoint) -> Option<&'a Value> {
-        point.values.iter().find(|(path, _)| *path == self.path).map(|(_, value)| value)
+    /// Axes that move together.
+    fn together(axes: &[&SweepAxis]) -> Self {
+        let mut values: Vec<Vec<Value>> = Vec::new();
+        for at in 0..axes.first().map_or(0, |leading| leading.values.len()) {
+            let value = |axis: &&SweepAxis| axis.values.get(at).cloned().unwrap_or_default();
+            let value: Vec<Value> = axes.iter().map(value).collect();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let labels: Vec<&str> = axes.iter().map(|axis| axis.label.as_str()).collect();
+        let paths = axes.iter().map(|axis| axis.path.clone()).collect();
+        Self { paths, label: labels.join(", "), values }
     }
 
-    /// Whether a point lies at one of the values.
-    pub(super) fn is_at(&self, point: &SweepPoint, value: &Value) -> bool {
-        self.value(point) == Some(value)
+    /// The values of a point here, one of each axis.
+    pub(super) fn value(&self, point: &SweepPoint) -> Option<Vec<Value>> {
+        let of = |path: &String| {
+            let found = point.values.iter().find(|(other, _)| other == path);
+            found.map(|(_, value)| value.clone())
+        };
+        self.paths.iter().map(of).collect()
     }
 
-    /// The values as numbers, where all are.
+    /// Whether a point lies at these values.
+    pub(super) fn is_at(&self, point: &SweepPoint, value: &[Value]) -> bool {
+        self.value(point).is_some_and(|own| own == value)
+    }
+
+    /// The leading axis' values as numbers, where all are, and where they tell the choices apart.
     pub(super) fn numbers(&self) -> Option<Vec<f64>> {
-        self.values.iter().map(Value::as_f64).collect()
+        let leading = |value: &Vec<Value>| value.first().and_then(Value::as_f64);
+        let numbers: Vec<f64> = self.values.iter().map(leading).collect::<Option<_>>()?;
+        let mut sorted = numbers.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.windows(2).all(|pair| pair[0] != pair[1]).then_some(numbers)
+    }
+
+    /// A point's place among `numbers`.
+    pub(super) fn number(&self, point: &SweepPoint) -> Option<f64> {
+        self.value(point)?.first()?.as_f64()
     }
 
     /// The values' names.
     pub(super) fn names(&self) -> Vec<String> {
-        self.values.iter().map(in_short).collect()
+        self.values.iter().map(|value| name(value)).collect()
     }
 
     /// A plot's axis for these numbers.
@@ -73,9 +93,14 @@ impl Dimension {
     }
 
     /// "label = value".
-    pub(super) fn at(&self, value: &Value) -> String {
-        format!("{} = {}", self.label, in_short(value))
+    pub(super) fn at(&self, value: &[Value]) -> String {
+        format!("{} = {}", self.label, name(value))
     }
+}
+
+/// Values of axes that move together, in short.
+fn name(value: &[Value]) -> String {
+    value.iter().map(in_short).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether numbers are spread logarithmically: positive, their ends a factor of ten or more apart,

@@ -12,7 +12,10 @@ impl SweepReport {
             1 => "1 point".to_owned(),
             count => format!("{count} points"),
         };
-        let fails = if failed > 0 { format!(", {failed} of which failed") } else { String::new() };
+        let parts = [(failed, "failed"), (self.not_run(), "have not been run yet")];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        let fails: String =
+            parts.map(|(count, what)| format!(", {count} of which {what}")).collect();
         let mut page = Page::new(self.name.as_str()).lead(format!("A sweep of {points}{fails}."));
         if let Some(target) = self.target {
             page = page.lead(format!(

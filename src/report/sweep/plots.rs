@@ -23,7 +23,7 @@ const MOST_FIGURES: usize = 6;
 const MOST_METRICS: usize = 3;
 
 /// Values that the points of a plot share.
-type Fixed<'a> = Vec<(&'a Dimension, &'a Value)>;
+type Fixed<'a> = Vec<(&'a Dimension, &'a [Value])>;
 
 fn lies_in(point: &SweepPoint, fixed: &Fixed<'_>) -> bool {
     fixed.iter().all(|(dimension, value)| dimension.is_at(point, value))
@@ -38,7 +38,7 @@ fn title(fixed: &Fixed<'_>) -> String {
 /// Every choice of one value per dimension, the last one fastest.
 fn choices<'a>(dimensions: &[&'a Dimension]) -> Vec<Fixed<'a>> {
     dimensions.iter().fold(vec![Vec::new()], |all, dimension| {
-        let longer = |fixed: &Fixed<'a>, value: &'a Value| {
+        let longer = |fixed: &Fixed<'a>, value: &'a [Value]| {
             fixed.iter().copied().chain([(*dimension, value)]).collect()
         };
         let each = all
@@ -137,7 +137,7 @@ impl SweepReport {
     fn without_mean(&self, quantity: &Quantity) -> String {
         let told = self.points.iter().zip(&quantity.outcomes).filter_map(|(point, outcome)| {
             let why = match (&point.outcome, outcome) {
-                (Err(_), _) => "failed",
+                (Err(missing), _) => missing.label(),
                 (_, Outcome::Diverged { .. }) => "diverged",
                 (_, Outcome::Short { .. }) => "target not reached",
                 (_, Outcome::Missing) => "not measured",
@@ -210,15 +210,13 @@ impl SweepReport {
     ) -> Option<LinePlot> {
         let numbers = x.numbers()?;
         let unit = quantity.unit.map_or(1.0, |(_, size)| size);
-        let line = |label: String, value: Option<&Value>| {
+        let line = |label: String, value: Option<&[Value]>| {
             let chosen = self.points.iter().zip(&quantity.outcomes).filter(|(point, _)| {
                 let there = by.zip(value).is_none_or(|(by, value)| by.is_at(point, value));
                 there && lies_in(point, fixed)
             });
             let mut found: Vec<(f64, Estimate)> = chosen
-                .filter_map(|(point, outcome)| {
-                    Some((x.value(point)?.as_f64()?, outcome.estimate()))
-                })
+                .filter_map(|(point, outcome)| Some((x.number(point)?, outcome.estimate())))
                 .collect();
             found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             let points = found.iter().map(|(x, e)| (*x, e.mean.unwrap_or(f64::NAN) / unit));
@@ -231,7 +229,7 @@ impl SweepReport {
         };
         let series: Vec<Series> = match by {
             None => vec![line(quantity.head.clone(), None)],
-            Some(by) => by.values.iter().map(|v| line(by.at(v), Some(v))).collect(),
+            Some(by) => by.values.iter().map(|v| line(by.at(v), Some(v.as_slice()))).collect(),
         };
         let drawn = |series: &Series| series.points.iter().any(|(_, y)| y.is_finite());
         series.iter().any(drawn).then(|| LinePlot {
@@ -361,7 +359,7 @@ impl SweepReport {
     fn runs(&self, by: Option<&Dimension>, fixed: &Fixed<'_>) -> Vec<(String, &Record)> {
         let there = self.points.iter().filter(|point| lies_in(point, fixed));
         let named = there.filter_map(|point| {
-            let value = by.and_then(|by| Some(by.at(by.value(point)?)));
+            let value = by.and_then(|by| Some(by.at(&by.value(point)?)));
             Some((value.unwrap_or_else(|| point.name.clone()), point.outcome.as_ref().ok()?))
         });
         named.collect()

@@ -16,7 +16,7 @@ impl SweepReport {
     /// Everything that came of the sweep, tidy: a row per point and repeat, a column per axis, then
     /// the repeat's number, how it ended, the protocol's own number and every metric at the end; with
     /// a target, also what it took to reach it, empty where it was not. A point that failed has one
-    /// row, which says why.
+    /// row, which says why, and so has one that has not been run yet.
     pub fn results_csv(&self) -> Vec<u8> {
         let metrics = self.metrics();
         let parameters = self.parameters();
@@ -51,11 +51,11 @@ impl SweepReport {
                         write(&line);
                     }
                 }
-                Err(reason) => {
+                Err(missing) => {
                     let mut line = start;
-                    line.extend([String::new(), "failed".to_owned()]);
+                    line.extend([String::new(), missing.name().to_owned()]);
                     line.resize(head.len() - 1, String::new());
-                    line.push(reason.clone());
+                    line.push(missing.reason().unwrap_or_default().to_owned());
                     write(&line);
                 }
             }

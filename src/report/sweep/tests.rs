@@ -24,13 +24,17 @@ fn reaching(rounds: [u32; 3]) -> Record {
     record(RING, 1, repeats.to_vec())
 }
 
-fn point(values: &[(&str, Value)], outcome: Result<Record, String>) -> SweepPoint {
+fn point(values: &[(&str, Value)], outcome: Result<Record, Missing>) -> SweepPoint {
     let told: Vec<String> = values.iter().map(|(_, value)| in_short(value)).collect();
     SweepPoint {
         values: values.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect(),
         name: told.join(" "),
         outcome,
     }
+}
+
+fn failed(reason: &str) -> Result<Record, Missing> {
+    Err(Missing::Failed(reason.to_owned()))
 }
 
 /// Penalties 0.1, 1 and 10, the last of which failed.
@@ -41,7 +45,7 @@ fn one_axis() -> SweepReport {
     let points = vec![
         point(&[(PENALTY, values[0].clone())], Ok(reaching([10, 11, 12]))),
         point(&[(PENALTY, values[1].clone())], Ok(short)),
-        point(&[(PENALTY, values[2].clone())], Err("data: none, \"sorry\"\nline two".to_owned())),
+        point(&[(PENALTY, values[2].clone())], failed("data: none, \"sorry\"\nline two")),
     ];
     SweepReport::new("penalties", vec![axis(PENALTY, &values)], points, target())
 }
@@ -161,7 +165,7 @@ fn values_are_logarithmic_when_their_ratios_are_alike() {
 
 #[test]
 fn nothing_one_point_and_nothing_but_failures_are_sweeps_too() {
-    let fails = vec![point(&[("seed", json!(1))], Err("no".to_owned()))];
+    let fails = vec![point(&[("seed", json!(1))], failed("no"))];
     let one = vec![point(&[("seed", json!(1))], Ok(reaching([1, 2, 3])))];
     for (points, target) in [(vec![], target()), (fails, None), (one, None)] {
         let report = SweepReport::new("odd", vec![axis("seed", &[json!(1)])], points, target);
@@ -181,7 +185,7 @@ fn hostile_names_stay_text_and_divergence_is_said() {
     wild.stop_reasons[0] = StopReason::Diverged;
     let points = vec![
         point(&[("a", json!(hostile))], Ok(wild)),
-        point(&[("a", json!("plain"))], Err(hostile.to_owned())),
+        point(&[("a", json!("plain"))], failed(hostile)),
     ];
     let axes = vec![axis("a", &[json!(hostile), json!("plain")])];
     let report = SweepReport::new(hostile, axes, points, target());
@@ -197,4 +201,73 @@ fn hostile_names_stay_text_and_divergence_is_said() {
     assert_eq!(json["points"][0]["figures"]["rounds_to_target"]["status"], "diverged");
     assert_eq!(json["points"][1]["status"], "failed");
     assert!(crate::report::Page::from_json(read("report.json").as_bytes()).is_ok());
+}
+
+#[test]
+fn points_that_wait_have_not_failed() {
+    let mut report = one_axis();
+    report.points[1].outcome = Err(Missing::NotRun);
+    let mut points = report.points.clone();
+    points.push(point(&[(PENALTY, json!(100.0))], Err(Missing::NotRun)));
+    let report = SweepReport::new("penalties", report.axes, points, target());
+    let json = report.to_json();
+    let status = |at: usize| json["points"][at]["status"].as_str().unwrap().to_owned();
+    assert_eq!([0, 1, 2, 3].map(status), ["done", "not-run", "failed", "not-run"]);
+    let csv = report.results_csv();
+    let lines = csv::Reader::from_reader(csv.as_slice()).into_records().map(Result::unwrap);
+    let statuses: Vec<String> = lines.map(|line| line[3].to_owned()).collect();
+    assert_eq!(statuses, ["complete", "complete", "complete", "not-run", "failed", "not-run"]);
+    let warnings = report.warnings();
+    assert_eq!(warnings.iter().filter(|w| w.contains("not run yet")).count(), 1, "{warnings:?}");
+    assert!(warnings.contains(&"2 of 4 points: not run yet".to_owned()), "{warnings:?}");
+    assert_eq!(warnings.iter().filter(|w| w.contains("failed")).count(), 1, "{warnings:?}");
+    let text = report.terminal(1000);
+    assert!(!text.contains("failed: not run") && text.contains("not run yet"), "{text}");
+    let html = report.page().render();
+    assert!(html.contains("1 of which failed, 2 of which have not been run yet"), "{html}");
+}
+
+/// Peers 5, 5 and 10 that move with a regularisation of 1, 50 and 1, and a penalty.
+fn zipped(penalties: &[Value]) -> SweepReport {
+    let pairs = [(5, 1), (5, 50), (10, 1)].map(|(peers, ridge)| (json!(peers), json!(ridge)));
+    let [peers, ridges] = [pairs.clone().map(|pair| pair.0), pairs.clone().map(|pair| pair.1)];
+    let mut axes = vec![axis("peers", &peers), axis("ridge", &ridges), axis(PENALTY, penalties)];
+    axes[1].zipped = true;
+    let mut points = Vec::new();
+    for (peers, ridge) in pairs {
+        for penalty in penalties {
+            let values =
+                [("peers", peers.clone()), ("ridge", ridge.clone()), (PENALTY, penalty.clone())];
+            let round = 10 + 3 * points.len() as u32;
+            points.push(point(&values, Ok(reaching([round, round + 1, round + 2]))));
+        }
+    }
+    SweepReport::new("zipped", axes, points, target())
+}
+
+#[test]
+fn zipped_axes_are_told_apart_by_all_of_their_values() {
+    let report = zipped(&[json!(0.1), json!(1.0)]);
+    let [pairs, _]: [axes::Dimension; 2] = axes::Dimension::of(&report.axes).try_into().unwrap();
+    assert_eq!(pairs.names(), ["5, 1", "5, 50", "10, 1"]);
+    assert_eq!(pairs.numbers(), None, "two of them have five peers");
+    let html = report.page().render();
+    // Every point has a cell of its own: rounds 11, 14, 17, 20, 23, 26.
+    for (pair, rounds) in [("5, 1", [11, 14]), ("5, 50", [17, 20]), ("10, 1", [23, 26])] {
+        for (penalty, rounds) in ["0.1", "1.0"].into_iter().zip(rounds) {
+            let cell = format!("peers, ridge {pair}, penalty {penalty}: {rounds}<");
+            assert!(html.contains(&cell), "{cell}");
+        }
+        assert!(html.contains(&format!("peers, ridge = {pair}")), "{pair}");
+    }
+    // Where only the axis that follows moves, it is still one that varies.
+    let mut still = zipped(&[json!(0.1)]).axes;
+    still[0].values = vec![json!(5); 3];
+    let [only]: [axes::Dimension; 1] = axes::Dimension::of(&still).try_into().unwrap();
+    assert_eq!(only.names(), ["5, 1", "5, 50"]);
+    still[1].values = vec![json!(1); 3];
+    assert!(axes::Dimension::of(&still).is_empty());
+    // Leading numbers that differ are an axis of numbers.
+    still[0].values = vec![json!(5), json!(10), json!(20)];
+    assert_eq!(axes::Dimension::of(&still)[0].numbers(), Some(vec![5.0, 10.0, 20.0]));
 }
