@@ -171,6 +171,7 @@ fn ctrl_c_leaves_a_sweep_that_can_be_read_and_resumed() {
     assert_eq!(run.wait().expect("a status").code(), Some(130));
     let results = fs::read_to_string(bench.path("out.unfinished/results.csv")).expect("results");
     assert!(results.lines().count() > 2, "{results}");
+    assert!(results.contains("not-run") && !results.contains("failed"), "{results}");
     assert!(bench.path("out.unfinished/report.html").is_file());
     assert_eq!(bench.hushmesh(&["run", "--resume", "out"]).code, 0);
     let alone = Workbench::new();
