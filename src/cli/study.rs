@@ -17,7 +17,9 @@ use crate::experiment::{
     side_by_side, study_fingerprint,
 };
 use crate::report::run::write_files;
-use crate::report::{Comparison, Missing, Record, RecordError, SweepPoint, SweepReport, Target};
+use crate::report::{
+    Comparison, Missing, Record, RecordError, SweepPoint, SweepReport, Table, Target,
+};
 use crate::scenario::{Checked, Point, Scenario, Sweep};
 
 /// Where the runs of a study are, in its directory.
@@ -155,9 +157,9 @@ pub(super) fn carry_out_study(
     } else if !effort.quiet {
         let text = match effort.format {
             TableFormat::Text => format!("{}\nfiles in {}\n", told.text, place.display()),
-            TableFormat::Markdown => told.markdown,
-            TableFormat::Latex => told.latex,
-            TableFormat::Csv => told.csv,
+            TableFormat::Markdown => told.table.to_markdown(),
+            TableFormat::Latex => told.table.to_latex(),
+            TableFormat::Csv => told.table.to_csv(),
         };
         print(&text)?;
     }
@@ -226,9 +228,7 @@ fn point_place(study: &Path, point: &StudyPoint) -> PathBuf {
 struct Told {
     fingerprint: String,
     text: String,
-    markdown: String,
-    latex: String,
-    csv: String,
+    table: Table,
     json: serde_json::Value,
     diverged: bool,
 }
@@ -259,7 +259,7 @@ fn gather(
     let target = study.target.as_deref().map(Target::parse).transpose();
     let target = target.map_err(|error| Failure::arguments(error.to_string()))?;
     let width = terminal_width();
-    Ok(match &study.purpose {
+    let (text, table, json) = match &study.purpose {
         Purpose::Sweep(axes) => {
             let points = study.points.iter().zip(records).map(|(point, outcome)| SweepPoint {
                 values: point.values.clone(),
@@ -268,34 +268,17 @@ fn gather(
             });
             let report = SweepReport::new(&study.name, axes.clone(), points.collect(), target);
             report.write_files(directory, plots)?;
-            let table = report.table();
-            Told {
-                fingerprint,
-                text: report.terminal(width),
-                markdown: table.to_markdown(),
-                latex: table.to_latex(),
-                csv: table.to_csv(),
-                json: report.to_json(),
-                diverged,
-            }
+            (report.terminal(width), report.table(), report.to_json())
         }
         Purpose::Comparison => {
             let labels = study.points.iter().map(|point| point.label.clone());
             let rows = labels.zip(records).collect();
             let comparison = Comparison::new(rows, target, study.notes.clone());
             comparison.write_files(directory, plots)?;
-            let table = comparison.table();
-            Told {
-                fingerprint,
-                text: comparison.terminal(width),
-                markdown: table.to_markdown(),
-                latex: table.to_latex(),
-                csv: table.to_csv(),
-                json: comparison.to_json(),
-                diverged,
-            }
+            (comparison.terminal(width), comparison.table(), comparison.to_json())
         }
-    })
+    };
+    Ok(Told { fingerprint, text, table, json, diverged })
 }
 
 impl From<RecordError> for Failure {
