@@ -125,6 +125,18 @@ fn shipped() -> Vec<(&'static str, &'static str, Topology)> {
          which gives none.",
         Topology::from_links(10, PDML).unwrap(),
     ));
+    let thirteen = TopologyConfig::ErdosRenyi {
+        peers: 10,
+        probability: None,
+        links: Some(13),
+        resample: false,
+    };
+    files.push((
+        "thirteen-links-10",
+        "Ten peers, thirteen links, two or more for each: a connected random graph with an algebraic \
+         connectivity of 0.60, drawn with seed 11.",
+        thirteen.build(&Streams::new(Seed(11), 0), Path::new(".")).unwrap(),
+    ));
     files
 }
 
