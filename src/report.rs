@@ -2,9 +2,9 @@
 //! holds them.
 //!
 //! Everything here is a pure function of its arguments with fixed number formatting, so equal
-//! results give equal bytes. Output is self-contained (no network, no fonts, no script but the page's own), and
-//! text that came from a user is escaped by construction: markup is only ever written through
-//! the element tree in this module, never pasted together.
+//! results give equal bytes. Output is self-contained (no network, no fonts, no script but the
+//! page's own), and text that came from a user is escaped by construction: markup is only ever
+//! written through the element tree in this module, never pasted together.
 
 mod base64;
 pub mod comparison;
