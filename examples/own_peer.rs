@@ -10,7 +10,7 @@
 //!
 //! A protocol is a [`Peer`]: what to do at the start, what to do with a message, and whom it still
 //! waits for. It cannot reach a thread, a clock or another peer, so it runs on every engine as it
-//! is. A message must be [`Released`]: the first number of each peer leaves in the clear, and says so.
+//! is. A message must be [`Released`](hushmesh::privacy::Released): the first number of each peer leaves in the clear, and says so.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -19,9 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hushmesh::network::{
-    Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, Snapshot, run,
+    Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Received, Schedule, Snapshot, run,
 };
-use hushmesh::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
+use hushmesh::privacy::{Pieces, Wire, WireError, in_the_clear, public};
 use hushmesh::random::Streams;
 use hushmesh::topology::ring;
 use hushmesh::units::{PeerId, Round, Seed};
@@ -56,7 +56,7 @@ impl Averager {
     fn tell(&self, context: &mut Context<'_, Say>) {
         let number = in_the_clear(Arc::from([self.number]), Pieces::FEATURES);
         let message = public(self.round).zip(number);
-        context.broadcast(&message.map(|(round, number)| Say(round, number)));
+        context.broadcast(message.map(|(round, number)| Say(round, number)));
     }
 }
 
@@ -67,7 +67,7 @@ impl Peer for Averager {
         self.tell(context);
     }
 
-    fn receive(&mut self, from: PeerId, said: Released<Say>, context: &mut Context<'_, Say>) {
+    fn receive(&mut self, from: PeerId, said: Received<'_, Say>, context: &mut Context<'_, Say>) {
         let Say(round, number) = said.into_value();
         self.heard.push((round, from, number[0]));
         self.heard.sort_by_key(|&(round, from, _)| (round, from));

@@ -33,7 +33,7 @@ pub use context::Context;
 pub use error::NetworkError;
 pub use links::Links;
 pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
-pub use peer::Peer;
+pub use peer::{Peer, Received};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;

@@ -52,6 +52,7 @@ pub use objective_noise::{
 };
 pub use observer::{Observer, Piece};
 pub use randomized_response::{Correction, LabelSummary, LabelsConfig, Responses, randomise};
+pub(crate) use released::Settled;
 pub use released::{
     Batches, Charge, Mechanism, Part, Pieces, PooledNoise, Records, Relation, Released,
     Sensitivity, commonly_noisy, in_the_clear, noisy, public,

@@ -32,6 +32,7 @@ mod graph;
 mod grid;
 mod hypercube;
 mod layout;
+mod ordering;
 mod parameter;
 mod path;
 mod random_geometric;

@@ -1,19 +1,40 @@
 //! What a peer can do.
 
 use super::observe::{Journey, Snapshot};
-use crate::privacy::{Account, Receivers, Released, Wire};
+use crate::privacy::{Account, Receivers, Released, Settled, Wire};
 use crate::units::{PeerId, Round, SimTime};
 
 /// What an engine does for the peer that it is running.
 pub(super) trait Port<M> {
     fn now(&self) -> SimTime;
     /// Sends to the neighbour at this place of the peer's list.
-    fn transmit(&mut self, slot: usize, message: Released<M>);
+    fn transmit(&mut self, slot: usize, message: Settled<M>);
+    /// Sends the same to all neighbours, of whom there are so many.
+    fn transmit_to_all(&mut self, neighbours: usize, message: Settled<M>)
+    where
+        M: Clone,
+    {
+        each(self, neighbours, message);
+    }
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account);
     fn deposit_token(&mut self, at: (u32, Round), snapshot: &Snapshot<'_>, journey: &Journey);
     fn fail(&mut self, reason: String);
+}
+
+/// Sends the same to one neighbour after the other.
+pub(super) fn each<M: Clone, P: Port<M> + ?Sized>(
+    port: &mut P,
+    neighbours: usize,
+    message: Settled<M>,
+) {
+    for slot in 1..neighbours {
+        port.transmit(slot - 1, message.clone());
+    }
+    if neighbours > 0 {
+        port.transmit(neighbours - 1, message);
+    }
 }
 
 /// A peer's hands: the only way to act on anything outside itself.
@@ -67,21 +88,19 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
 
     /// Sends the same message to every neighbour and books one release to all of them. What arrives
     /// has been booked, as with [`send`](Self::send).
-    pub fn broadcast(&mut self, message: &Released<M>) {
+    pub fn broadcast(&mut self, message: Released<M>) {
         if self.neighbours.is_empty() {
             return;
         }
         self.account.book(message.charge(), Receivers::Neighbours);
-        for slot in 0..self.neighbours.len() {
-            self.port.transmit(slot, message.clone().settled());
-        }
+        self.port.transmit_to_all(self.neighbours.len(), message.settled());
     }
 
     /// Books now what leaves later, by whatever way: it may be sent, passed on and published without
     /// being booked again. It counts as seen by everybody, whether or not it is ever sent.
     pub fn release<T>(&mut self, value: Released<T>) -> Released<T> {
         self.account.book(value.charge(), Receivers::Everybody);
-        value.settled()
+        value.settled().arrived()
     }
 
     /// Asks to be called back after `delay` (at once, on the threads engine).
@@ -135,13 +154,13 @@ mod tests {
 
     /// Keeps what is sent.
     #[derive(Default)]
-    struct Pigeonhole(Vec<(usize, Released<u32>)>);
+    struct Pigeonhole(Vec<(usize, Settled<u32>)>);
 
     impl Port<u32> for Pigeonhole {
         fn now(&self) -> SimTime {
             SimTime::ZERO
         }
-        fn transmit(&mut self, slot: usize, message: Released<u32>) {
+        fn transmit(&mut self, slot: usize, message: Settled<u32>) {
             self.0.push((slot, message));
         }
         fn timer(&mut self, _: SimTime) {}
@@ -159,7 +178,7 @@ mod tests {
         let neighbours = [PeerId(0), PeerId(2)];
         let mut workspace = Vec::new();
         act(&mut Context::new(PeerId(1), &neighbours, &mut port, &mut account, &mut workspace));
-        (port.0, account)
+        (port.0.into_iter().map(|(slot, message)| (slot, message.arrived())).collect(), account)
     }
 
     #[test]
@@ -167,14 +186,14 @@ mod tests {
         let secret = || in_the_clear(7, Pieces::RECORD);
         let (sent, origin) = act(|context| {
             context.send(PeerId(2), secret());
-            context.broadcast(&secret());
+            context.broadcast(secret());
         });
         assert_eq!(origin.exposure().clear, 2, "one release each");
         let slots: Vec<_> = sent.iter().map(|(slot, message)| (*slot, *message.value())).collect();
         assert_eq!(slots, [(1, 7), (0, 7), (1, 7)]);
         for (_, message) in sent {
             let (passed_on, relay) = act(|context| {
-                context.broadcast(&message);
+                context.broadcast(message.clone());
                 context.send(PeerId(0), message.map(|value| value + 1));
             });
             assert_eq!(relay.exposure(), Exposure::default());
@@ -188,7 +207,7 @@ mod tests {
             let model = context.release(in_the_clear(7, Pieces::RECORD));
             assert_eq!(context.account().exposure().clear, 1, "before it is sent");
             context.send(PeerId(0), model.clone());
-            context.broadcast(&model);
+            context.broadcast(model);
         });
         assert_eq!(sent.len(), 3);
         assert_eq!(account.exposure().clear, 1);

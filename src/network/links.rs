@@ -15,6 +15,8 @@ use crate::units::{PeerId, SimTime};
 #[derive(Clone, Debug)]
 pub struct Links {
     least: SimTime,
+    /// Whether no link has a least latency of its own.
+    alike: bool,
     window: SimTime,
     extra: Extra,
     up: f64,
@@ -32,6 +34,10 @@ impl Links {
     /// The links of `topology` under a checked configuration.
     pub fn new(config: &NetworkConfig, topology: &Topology, streams: &Streams) -> Self {
         let least = SimTime::from_seconds(config.links.latency.min).max(SimTime(1));
+        let alike = topology
+            .ids()
+            .flat_map(|peer| topology.row(peer))
+            .all(|position| own_latency(topology, position).is_none_or(|own| own == least));
         let window = topology
             .ids()
             .flat_map(|peer| topology.row(peer))
@@ -42,6 +48,7 @@ impl Links {
         let loss = config.links.loss.probability;
         Self {
             least,
+            alike,
             window,
             extra: config.links.latency.extra,
             up: nanoseconds_per_byte(config.links.bandwidth.up),
@@ -64,6 +71,14 @@ impl Links {
     /// Whether a later message could overtake an earlier one if links did not forbid it.
     pub fn reorders(&self) -> bool {
         self.loss.is_some() || !matches!(self.extra, Extra::Constant(_))
+    }
+
+    /// The latency of every message, where it is the same for all of them and no interface holds any
+    /// back: what is sent to all neighbours then reaches all of them at once.
+    pub fn common_latency(&self) -> Option<SimTime> {
+        let Extra::Constant(extra) = self.extra else { return None };
+        let alike = self.alike && self.loss.is_none() && self.up == 0.0 && self.down == 0.0;
+        alike.then(|| self.least + SimTime::from_seconds(extra))
     }
 
     /// Latency of a sender's message number `sequence` over the directed link at `position`.

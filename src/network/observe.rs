@@ -176,6 +176,42 @@ impl<L> Row<L> {
     pub fn state(&self, peer: PeerId) -> &[f64] {
         &self.scored[peer.index() * self.dimension..][..self.dimension]
     }
+
+    /// From the order of places to that of peers.
+    fn by_peer(self, order: &[PeerId]) -> Self {
+        if order.is_empty() {
+            return self;
+        }
+        let vectors = |by_place: Vec<f64>| {
+            let length = by_place.len() / order.len();
+            let mut values = vec![0.0; by_place.len()];
+            for (peer, vector) in order.iter().zip(by_place.chunks_exact(length.max(1))) {
+                values[peer.index() * length..][..length].copy_from_slice(vector);
+            }
+            values
+        };
+        Self {
+            exposures: by_peer(order, self.exposures),
+            scored: vectors(self.scored),
+            residuals: vectors(self.residuals),
+            locals: by_peer(order, self.locals),
+            averages: vectors(self.averages),
+            ..self
+        }
+    }
+}
+
+/// What belongs to peers, from the order of places to that of peers. `order` says who stands at each
+/// place; it is empty where that is its number.
+pub(super) fn by_peer<T>(order: &[PeerId], by_place: Vec<T>) -> Vec<T> {
+    if order.is_empty() {
+        return by_place;
+    }
+    let mut values: Vec<Option<T>> = by_place.iter().map(|_| None).collect();
+    for (peer, value) in order.iter().zip(by_place) {
+        values[peer.index()] = Some(value);
+    }
+    values.into_iter().flatten().collect()
 }
 
 /// What all peers have sent by the end of a run.
@@ -201,6 +237,8 @@ impl Totals {
 /// What one peer leaves at the end of a round.
 pub(super) struct Deposit<'a> {
     pub peer: PeerId,
+    /// Its place among the peers of its worker.
+    pub place: usize,
     pub round: Round,
     pub snapshot: &'a Snapshot<'a>,
     pub account: &'a Account,
@@ -257,7 +295,7 @@ impl<'a, R: Probe> Gathering<'a, R> {
             };
             (self.peers, row)
         });
-        let place = deposit.peer.index() - self.first;
+        let place = deposit.place;
         row.scored[place * d..][..d].copy_from_slice(scored);
         row.residuals[place] = deposit.snapshot.residual;
         row.exposures[place] = deposit.account.exposure();
@@ -312,10 +350,11 @@ impl<R: Probe> Gathering<'_, R> {
 
 /// The measuring side: joins parts to rows and passes them on, in the order of rounds, until the
 /// receiver of rows has had enough or all workers have hung up. `stop` is called once, when it has
-/// had enough.
+/// had enough. `order` says who stands at each place; it is empty where that is its number.
 pub(super) fn collect<L>(
     parts: &Receiver<Part<L>>,
     slots: usize,
+    order: &[PeerId],
     on_row: &mut dyn FnMut(Row<L>) -> Flow,
     stop: impl Fn(),
 ) {
@@ -332,6 +371,7 @@ pub(super) fn collect<L>(
             continue;
         }
         let Some(row) = open.remove(&round).and_then(join) else { continue };
+        let row = if row.journeys.is_empty() { row.by_peer(order) } else { row };
         if on_row(row) == Flow::Stop {
             going = false;
             stop();

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::observe::Work;
-use crate::privacy::{Released, Wire};
+use crate::privacy::{Released, Settled, Wire};
 use crate::units::PeerId;
 
 /// One node's part in a protocol: a state machine that sees its own data and its neighbours'
@@ -14,11 +14,12 @@ pub trait Peer: Send {
     /// Called once, before anything else, at time zero.
     fn start(&mut self, context: &mut Context<'_, Self::Message>);
 
-    /// Called for each message, in the order of arrival.
+    /// Called for each message, in the order of arrival. To read it costs nothing; to keep it may cost
+    /// a copy, if others receive the same.
     fn receive(
         &mut self,
         from: PeerId,
-        message: Released<Self::Message>,
+        message: Received<'_, Self::Message>,
         context: &mut Context<'_, Self::Message>,
     );
 
@@ -43,5 +44,46 @@ pub trait Peer: Send {
     /// How much work a round is to this peer, relative to others: workers get equal shares.
     fn weight(&self) -> u64 {
         1
+    }
+}
+
+/// A message as it reaches its receiver: to be read, kept or passed on.
+pub struct Received<'a, M>(Held<'a, M>);
+
+enum Held<'a, M> {
+    /// By this receiver alone.
+    Alone(Settled<M>),
+    /// By all neighbours of its sender.
+    Together(&'a Settled<M>),
+}
+
+impl<'a, M: Clone> Received<'a, M> {
+    pub(super) fn alone(message: Settled<M>) -> Self {
+        Self(Held::Alone(message))
+    }
+
+    pub(super) fn together(message: &'a Settled<M>) -> Self {
+        Self(Held::Together(message))
+    }
+
+    /// What it says.
+    pub fn value(&self) -> &M {
+        match &self.0 {
+            Held::Alone(message) => message.value(),
+            Held::Together(message) => message.value(),
+        }
+    }
+
+    /// What it says, to keep.
+    pub fn into_value(self) -> M {
+        self.into_released().into_value()
+    }
+
+    /// The message to pass on: its release has been booked.
+    pub fn into_released(self) -> Released<M> {
+        match self.0 {
+            Held::Alone(message) => message.arrived(),
+            Held::Together(message) => message.clone().arrived(),
+        }
     }
 }

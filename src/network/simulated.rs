@@ -11,6 +11,7 @@
 //! on who shares its worker or where windows end, so neither does any result.
 
 mod event;
+mod layout;
 #[cfg(test)]
 mod oracle;
 mod shard;
@@ -20,13 +21,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
-use self::event::{Batch, Verdict};
-use self::shard::{Desk, Shard};
+use self::event::{Batch, Pending, Verdict};
+use self::layout::Layout;
+use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
 use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect};
 use super::peer::Peer;
 use super::{Ending, Outcome, Topology};
+use crate::privacy::Account;
 use crate::units::PeerId;
 
 /// Rows that workers may be ahead of the measuring thread.
@@ -42,31 +45,32 @@ pub(super) fn run<P: Peer, R: Probe>(
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
     let n = peers.len();
-    let bounds = share_out(&peers, workers);
+    let layout = Layout::new(topology, &peers, workers);
     let (stop, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
 
     let ends = std::thread::scope(|scope| {
         // Owned by the scope: if measuring panics, the workers find the channel closed and the flag
         // set, and the scope can end.
-        let (rows, parts) = bounded(ROWS_AHEAD * (bounds.len() - 1));
+        let (rows, parts) = bounded(ROWS_AHEAD * layout.workers());
         let _raised = RaiseOnDrop(&abandoned);
-        let mut peers = peers.into_iter();
-        let exchanges = Exchange::between(bounds.len() - 1);
+        let mut peers = layout.by_place(peers).into_iter();
+        let exchanges = Exchange::between(layout.workers());
         let mut handles = Vec::new();
         for (worker, exchange) in exchanges.into_iter().enumerate() {
-            let range = bounds[worker]..bounds[worker + 1];
+            let range = layout.range(worker);
             let own: Vec<P> = peers.by_ref().take(range.len()).collect();
             let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
-            let (bounds, stop, abandoned) = (&bounds, &stop, &abandoned);
+            let (layout, stop, abandoned) = (&layout, &stop, &abandoned);
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let shard = Shard::new(worker, bounds, own, topology, links, gathering);
+                let shard = Shard::new(worker, layout, own, topology, links, gathering);
                 work(shard, &exchange, asked_to_stop)
             }));
         }
         drop(rows);
-        collect(&parts, observation.1.slots(n), on_row, || stop.store(true, Ordering::Relaxed));
+        let slots = observation.1.slots(n);
+        collect(&parts, slots, layout.order(), on_row, || stop.store(true, Ordering::Relaxed));
         handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
     });
     let stopped = stop.into_inner();
@@ -74,14 +78,19 @@ pub(super) fn run<P: Peer, R: Probe>(
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
     let (mut quiescent, mut retired) = (true, false);
-    let (mut totals, mut partings) = (Totals::default(), Vec::new());
+    let (mut sent, mut partings) = (Vec::new(), Vec::new());
     for end in ends {
         match end {
-            Ok(Ok(End::Quiescent { waiting: waits, retired: left, partings: parted, desks })) => {
+            Ok(Ok(End::Quiescent {
+                waiting: waits,
+                retired: left,
+                partings: parted,
+                sent: more,
+            })) => {
                 waiting.extend(waits);
                 retired |= left;
                 partings.extend(parted);
-                desks.iter().for_each(|desk| desk.add_to(&mut totals));
+                sent.extend(more);
             }
             Ok(Ok(End::Told)) => quiescent = false,
             // What peers do beyond the row that stopped the run is not reported.
@@ -93,11 +102,19 @@ pub(super) fn run<P: Peer, R: Probe>(
             Err(payload) => std::panic::resume_unwind(payload),
         }
     }
+    waiting.sort_unstable_by_key(|&(peer, _)| peer);
     if stopped {
-        Ok(Outcome::cut_short(Ending::Stopped))
-    } else if !quiescent {
-        Ok(Outcome::cut_short(Ending::Interrupted))
-    } else if retired {
+        return Ok(Outcome::cut_short(Ending::Stopped));
+    }
+    if !quiescent {
+        return Ok(Outcome::cut_short(Ending::Interrupted));
+    }
+    let mut totals = Totals::default();
+    for (messages, bytes, account) in layout.by_peer(sent) {
+        totals.add(messages, bytes, &account);
+    }
+    let partings = layout.by_peer(partings).into_iter().flatten().collect();
+    if retired {
         Ok(Outcome { ending: Ending::Retired, totals, partings })
     } else if waiting.is_empty() {
         Ok(Outcome { ending: Ending::Finished, totals, partings })
@@ -122,36 +139,15 @@ impl Drop for RaiseOnDrop<'_> {
     }
 }
 
-/// Cuts the peers into consecutive ranges of about equal weight: `workers` of them, or one per
-/// peer where there are fewer peers.
-fn share_out<P: Peer>(peers: &[P], workers: usize) -> Vec<usize> {
-    let workers = workers.clamp(1, peers.len());
-    let total: u128 = peers.iter().map(|peer| u128::from(peer.weight()) + 1).sum();
-    let mut bounds = vec![0];
-    let mut sum = 0;
-    for (i, peer) in peers.iter().enumerate() {
-        // Peer i opens a new range when the ranges so far have their share, or when only as many
-        // peers are left as there are ranges to fill.
-        let ranges = bounds.len();
-        let share_reached = sum * workers as u128 >= total * ranges as u128;
-        let must = peers.len() - i == workers - ranges;
-        if ranges < workers && i > bounds[ranges - 1] && (share_reached || must) {
-            bounds.push(i);
-        }
-        sum += u128::from(peer.weight()) + 1;
-    }
-    bounds.push(peers.len());
-    bounds
-}
-
 /// How a worker ended.
 enum End<L> {
     /// Nothing is under way any more; these of its peers still wait, and some may have retired.
     Quiescent {
         waiting: Vec<(PeerId, Vec<PeerId>)>,
         retired: bool,
-        partings: Vec<Parting<L>>,
-        desks: Vec<Desk>,
+        /// In the order of places, like what was sent: messages, bytes, and the account of it.
+        partings: Vec<Option<Parting<L>>>,
+        sent: Vec<(u64, u64, Account)>,
     },
     /// It was told to stop, or another worker failed.
     Told,
@@ -186,8 +182,8 @@ fn work<P: Peer, R: Probe>(
             (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
             (_, None) => {
                 let (waiting, retired) = (shard.waiting(), shard.retired());
-                let (partings, desks) = (shard.partings(), shard.into_desks());
-                return Ok(End::Quiescent { waiting, retired, partings, desks });
+                let (partings, sent) = (shard.partings(), shard.into_sent());
+                return Ok(End::Quiescent { waiting, retired, partings, sent });
             }
             (Verdict::Go, next) => window = next,
         }
@@ -228,7 +224,7 @@ impl<M> Exchange<M> {
         let told = next;
         for (worker, sender) in &self.to {
             let _ = sender.send(Batch {
-                events: shard.take_outgoing(*worker),
+                pending: shard.take_outgoing(*worker),
                 next: told,
                 verdict: own,
             });
@@ -236,7 +232,7 @@ impl<M> Exchange<M> {
         for receiver in &self.from {
             match wait(receiver) {
                 Ok(batch) => {
-                    shard.accept(batch.events);
+                    shard.accept(batch.pending);
                     next = [next, batch.next].into_iter().flatten().min();
                     verdict = verdict.max(batch.verdict);
                 }
@@ -250,7 +246,11 @@ impl<M> Exchange<M> {
     /// Tells the others that this worker is no more.
     fn hang_up(&self) {
         for (_, sender) in &self.to {
-            let _ = sender.send(Batch { events: Vec::new(), next: None, verdict: Verdict::Failed });
+            let _ = sender.send(Batch {
+                pending: Pending::default(),
+                next: None,
+                verdict: Verdict::Failed,
+            });
         }
     }
 }
@@ -267,37 +267,4 @@ fn wait<T>(receiver: &Receiver<T>) -> Result<T, RecvError> {
         }
     }
     receiver.recv()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::context::Context;
-    use super::*;
-    use crate::privacy::Released;
-
-    struct Weighed(u64);
-
-    impl Peer for Weighed {
-        type Message = u32;
-        fn start(&mut self, _: &mut Context<'_, u32>) {}
-        fn receive(&mut self, _: PeerId, _: Released<u32>, _: &mut Context<'_, u32>) {}
-        fn waiting_for(&self) -> Vec<PeerId> {
-            Vec::new()
-        }
-        fn weight(&self) -> u64 {
-            self.0
-        }
-    }
-
-    #[test]
-    fn shares_are_even_never_empty_and_cover_everybody() {
-        let even: Vec<_> = (0..10).map(|_| Weighed(5)).collect();
-        assert_eq!(share_out(&even, 2), [0, 5, 10]);
-        assert_eq!(share_out(&even, 1), [0, 10]);
-        assert_eq!(share_out(&even, 64), (0..=10).collect::<Vec<_>>());
-        let heavy: Vec<_> = [100, 1, 1, 1].map(Weighed).into();
-        assert_eq!(share_out(&heavy, 2), [0, 1, 4]);
-        let late: Vec<_> = [1, 1, 1, 100].map(Weighed).into();
-        assert_eq!(share_out(&late, 3), [0, 2, 3, 4]);
-    }
 }

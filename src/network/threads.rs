@@ -18,9 +18,9 @@ use super::observe::{
     Deposit, Flow, Gathering, Journey, Part, Parting, Probe, Row, Schedule, Snapshot, Totals,
     collect,
 };
-use super::peer::Peer;
+use super::peer::{Peer, Received};
 use super::{Ending, Outcome, Topology};
-use crate::privacy::{Account, Released, Wire};
+use crate::privacy::{Account, Settled, Wire};
 use crate::units::{PeerId, Round, SimTime};
 
 /// How many peers it takes.
@@ -35,7 +35,7 @@ const ROWS_AHEAD: usize = 4;
 
 /// What a peer's channel carries.
 enum Letter<M> {
-    Message(PeerId, Released<M>),
+    Message(PeerId, Settled<M>),
     Timer,
     /// The run is over.
     End,
@@ -137,7 +137,7 @@ pub(super) fn run<P: Peer, R: Probe>(
             }
         }
         drop(rows);
-        collect(&parts, observation.1.slots(n), on_row, || {
+        collect(&parts, observation.1.slots(n), &[], on_row, || {
             stop.store(true, Ordering::SeqCst);
             hall.end();
         });
@@ -218,7 +218,9 @@ fn live<P: Peer, R: Probe>(
         let mut context = Context::new(me, neighbours, &mut port, &mut account, &mut workspace);
         let ran = catch_unwind(AssertUnwindSafe(|| match letter {
             None => peer.start(&mut context),
-            Some(Letter::Message(from, message)) => peer.receive(from, message, &mut context),
+            Some(Letter::Message(from, message)) => {
+                peer.receive(from, Received::alone(message), &mut context)
+            }
             Some(Letter::Timer) => peer.timer(&mut context),
             Some(Letter::End) => {}
         }));
@@ -266,7 +268,7 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
         SimTime::ZERO
     }
 
-    fn transmit(&mut self, slot: usize, message: Released<M>) {
+    fn transmit(&mut self, slot: usize, message: Settled<M>) {
         let times = self.hall.links.transmissions(self.me, self.sequence);
         self.sequence += 1;
         self.messages += times;
@@ -289,6 +291,7 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.me,
+            place: 0,
             round,
             snapshot,
             account,

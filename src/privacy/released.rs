@@ -411,10 +411,9 @@ impl<T> Released<T> {
         Released { value: function(self.value), charge: self.charge }
     }
 
-    /// The same value once its release is booked: whoever passes it on tells nothing that was not told
-    /// before. For the engine alone, which books.
-    pub(crate) fn settled(self) -> Self {
-        Self { value: self.value, charge: Charge::Public }
+    /// The same value once its release is booked. For the engine alone, which books.
+    pub(crate) fn settled(self) -> Settled<T> {
+        Settled(self.value)
     }
 
     /// The same value with another one's charge on top of its own: for values that are added up.
@@ -425,6 +424,23 @@ impl<T> Released<T> {
     /// Two released values in one message, at the charge of both.
     pub fn zip<U>(self, other: Released<U>) -> Released<(T, U)> {
         Released { value: (self.value, other.value), charge: self.charge.with(other.charge) }
+    }
+}
+
+/// A released value whose release is in the books: what is on its way between peers. It carries no
+/// charge, so that a message under way is no larger than its content.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settled<T>(T);
+
+impl<T> Settled<T> {
+    /// What is on its way.
+    pub(crate) fn value(&self) -> &T {
+        &self.0
+    }
+
+    /// What arrives: whoever passes it on tells nothing that was not told before.
+    pub(crate) fn arrived(self) -> Released<T> {
+        Released { value: self.0, charge: Charge::Public }
     }
 }
 
@@ -511,7 +527,9 @@ mod tests {
     #[test]
     fn what_was_settled_is_the_same_value_and_costs_nothing_more() {
         let settled = in_the_clear(7, Pieces::RECORD).settled();
-        assert_eq!((settled.charge(), settled.value()), (&Charge::Public, &7));
+        assert_eq!(settled.value(), &7);
+        let arrived = settled.arrived();
+        assert_eq!((arrived.charge(), arrived.value()), (&Charge::Public, &7));
     }
 
     /// Mean, variance and mean absolute value over 40,000 draws, each within five of its standard

@@ -39,10 +39,10 @@ use super::inbox::{Inbox, Outbox};
 use super::per_peer::PerPeer;
 use crate::data::LocalData;
 use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, norm};
-use crate::network::{Context, Peer, Snapshot};
+use crate::network::{Context, Peer, Received, Snapshot};
 use crate::privacy::{
-    Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Released, Sensitivity, Spent,
-    Wire, WireError, in_the_clear, noisy, public,
+    Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Sensitivity, Spent, Wire,
+    WireError, in_the_clear, noisy, public,
 };
 use crate::random::Draws;
 use crate::units::{PeerId, Round, SimTime};
@@ -410,7 +410,7 @@ impl AdmmPeer {
         };
         self.outbox.put(self.round, Arc::clone(model.value()));
         let message = public(self.round).zip(model);
-        context.broadcast(&message.map(|(round, model)| Exchange { round, model }));
+        context.broadcast(message.map(|(round, model)| Exchange { round, model }));
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
@@ -475,7 +475,7 @@ impl Peer for AdmmPeer {
     fn receive(
         &mut self,
         from: PeerId,
-        message: Released<Exchange>,
+        message: Received<'_, Exchange>,
         context: &mut Context<'_, Exchange>,
     ) {
         let Exchange { round, model } = message.into_value();

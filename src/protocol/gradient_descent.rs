@@ -28,8 +28,8 @@ use super::inbox::{Inbox, Outbox};
 use super::metropolis::Metropolis;
 use crate::data::LocalData;
 use crate::learn::{Loss, Objective, Samples, axpy, distance, norm};
-use crate::network::{Context, Peer, Snapshot};
-use crate::privacy::{Pieces, Released, Wire, WireError, in_the_clear, public};
+use crate::network::{Context, Peer, Received, Snapshot};
+use crate::privacy::{Pieces, Wire, WireError, in_the_clear, public};
 use crate::units::{PeerId, Round, SimTime};
 
 /// The scenario's `protocol.gradient-descent` section.
@@ -194,7 +194,7 @@ impl GradientPeer {
         tracker.copy_from_slice(&self.tracker);
         let state = in_the_clear(self.outbox.shared(self.round), self.parameters.unprotected);
         let message = public(self.round).zip(state);
-        context.broadcast(&message.map(|(round, state)| Say::State(round, state)));
+        context.broadcast(message.map(|(round, state)| Say::State(round, state)));
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
@@ -276,11 +276,11 @@ impl Peer for GradientPeer {
             self.tracker.copy_from_slice(&self.gradient);
         }
         let degree = context.neighbours().len() as u32;
-        context.broadcast(&public(Say::Degree(degree)));
+        context.broadcast(public(Say::Degree(degree)));
         self.advance(context);
     }
 
-    fn receive(&mut self, from: PeerId, said: Released<Say>, context: &mut Context<'_, Say>) {
+    fn receive(&mut self, from: PeerId, said: Received<'_, Say>, context: &mut Context<'_, Say>) {
         match said.into_value() {
             Say::Degree(degree) => self.weights.hear(from, degree),
             Say::State(round, state) => self.inbox.put(from, round, state),

@@ -25,7 +25,7 @@ pub use self::config::{Gossip as GossipConfig, MasksConfig, SumConfig, Way};
 use self::gossip::Gossip;
 use self::tree_sum::TreeSum;
 use crate::learn::distance;
-use crate::network::{Context, Peer, Snapshot};
+use crate::network::{Context, Peer, Received, Snapshot};
 use crate::privacy::{
     Grid, Masks, PooledNoise, Released, Sensitivity, Wire, WireError, pooled, public,
 };
@@ -375,7 +375,7 @@ impl<L: Learner> Peer for Party<L> {
         self.advance(context);
     }
 
-    fn receive(&mut self, from: PeerId, said: Released<Say>, context: &mut Context<'_, Say>) {
+    fn receive(&mut self, from: PeerId, said: Received<'_, Say>, context: &mut Context<'_, Say>) {
         match (&mut self.place, said.value()) {
             (Place::Tree(tree), Say::Tree(_)) => {
                 if tree.parent() == Some(from) {
@@ -385,14 +385,16 @@ impl<L: Learner> Peer for Party<L> {
                     tree.answered();
                 }
             }
-            (Place::Tree(tree), Say::Up(..)) => tree.hear(from, &said.map(Say::residues)),
+            (Place::Tree(tree), Say::Up(..)) => {
+                tree.hear(from, &said.into_released().map(Say::residues));
+            }
             (Place::Tree(_), Say::Down(_, theta)) => {
                 let theta = Arc::clone(theta);
                 self.descend(theta, context);
             }
             (Place::Gossip(gossip), Say::Degree(degree)) => gossip.hear_degree(from, *degree),
             (Place::Gossip(gossip), &Say::Estimate(tick, _)) => {
-                gossip.hear(from, tick, said.map(Say::values));
+                gossip.hear(from, tick, said.into_released().map(Say::values));
             }
             _ => {}
         }

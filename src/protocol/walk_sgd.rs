@@ -45,7 +45,7 @@ pub use token::{Pass, Token};
 
 use crate::data::LocalData;
 use crate::learn::{Batch, Loss, Tasks, axpy, norm};
-use crate::network::{Context, Peer, Snapshot, Work};
+use crate::network::{Context, Peer, Received, Snapshot, Work};
 use crate::policy::{Action, Needs, Policy, Visit};
 use crate::privacy::{
     Batches, Budget, Mechanism, Pieces, Records, Relation, Released, Sensitivity, Spent,
@@ -548,7 +548,7 @@ impl Peer for WalkPeer {
     fn receive(
         &mut self,
         from: PeerId,
-        message: Released<Token>,
+        message: Received<'_, Token>,
         context: &mut Context<'_, Token>,
     ) {
         // What came in a message is its senders' release, and they have paid for it.

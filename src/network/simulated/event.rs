@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::privacy::Released;
+use crate::privacy::Settled;
 use crate::units::{PeerId, SimTime};
 
 /// Something that will happen to a peer.
@@ -18,9 +18,9 @@ pub(super) struct Event<M> {
 /// What happens.
 pub(super) enum What<M> {
     /// A message reaches the receiver's interface.
-    Arrival(Released<M>),
+    Arrival(Settled<M>),
     /// A message is through the interface.
-    Delivery(Released<M>),
+    Delivery(Settled<M>),
     /// A timer runs out.
     Timer,
     /// It has happened.
@@ -55,6 +55,47 @@ impl<M> Event<M> {
     }
 }
 
+/// A message to all neighbours of its sender that reaches them all at once: one thing under way,
+/// however many receive it.
+pub(super) struct Post<M> {
+    pub time: SimTime,
+    pub sender: PeerId,
+    /// The sequence number of the first copy; the others' follow.
+    pub sequence: u64,
+    pub message: Settled<M>,
+}
+
+impl<M> Post<M> {
+    /// Where its copy comes in the order of a receiver's events. Nothing else of the same sender has a
+    /// sequence number among those of the copies, so the first stands for all of them.
+    pub(super) fn order(&self) -> (SimTime, PeerId, u64) {
+        (self.time, self.sender, self.sequence)
+    }
+}
+
+/// What happens in a window, in no order.
+pub(super) struct Pending<M> {
+    pub events: Vec<Event<M>>,
+    pub posts: Vec<Post<M>>,
+}
+
+impl<M> Default for Pending<M> {
+    fn default() -> Self {
+        Self { events: Vec::new(), posts: Vec::new() }
+    }
+}
+
+impl<M> Pending<M> {
+    fn clear(&mut self) {
+        self.events.clear();
+        self.posts.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.posts.is_empty()
+    }
+}
+
 /// Whether the workers go on. The greater wins: one worker is enough to stop all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
@@ -66,17 +107,19 @@ pub(super) enum Verdict {
 
 /// What one worker hands another between two windows.
 pub(super) struct Batch<M> {
-    pub events: Vec<Event<M>>,
+    pub pending: Pending<M>,
     /// The earliest window in which the sender knows of something to do, anywhere.
     pub next: Option<u64>,
     pub verdict: Verdict,
 }
 
-/// Pending events by window. Emptied buffers are kept and used again, so that a run in its stride
+/// What is pending, by window. Emptied buffers are kept and used again, so that a run in its stride
 /// allocates nothing here.
 pub(super) struct Queue<M> {
-    windows: BTreeMap<u64, Vec<Event<M>>>,
-    spare: Vec<Vec<Event<M>>>,
+    /// The window that was last added to, apart: nearly everything goes to the same one.
+    open: (u64, Pending<M>),
+    windows: BTreeMap<u64, Pending<M>>,
+    spare: Vec<Pending<M>>,
     kept: usize,
     length: SimTime,
 }
@@ -84,7 +127,13 @@ pub(super) struct Queue<M> {
 impl<M> Queue<M> {
     /// A queue of windows of this length that exchanges buffers with so many other workers.
     pub(super) fn new(length: SimTime, others: usize) -> Self {
-        Self { windows: BTreeMap::new(), spare: Vec::new(), kept: 4 + 2 * others, length }
+        Self {
+            open: (0, Pending::default()),
+            windows: BTreeMap::new(),
+            spare: Vec::new(),
+            kept: 4 + 2 * others,
+            length,
+        }
     }
 
     /// The window that an instant lies in.
@@ -93,31 +142,69 @@ impl<M> Queue<M> {
     }
 
     pub(super) fn push(&mut self, event: Event<M>) {
-        let window = self.window(event.time);
-        let spare = &mut self.spare;
-        self.windows.entry(window).or_insert_with(|| spare.pop().unwrap_or_default()).push(event);
+        self.at(self.window(event.time)).events.push(event);
+    }
+
+    pub(super) fn push_post(&mut self, post: Post<M>) {
+        self.at(self.window(post.time)).posts.push(post);
+    }
+
+    /// What is pending in a window, to add to it.
+    #[inline]
+    fn at(&mut self, window: u64) -> &mut Pending<M> {
+        if self.open.0 != window {
+            let pending = self.windows.remove(&window).unwrap_or_else(|| self.buffer());
+            let (before, pending) = std::mem::replace(&mut self.open, (window, pending));
+            self.put_away(before, pending);
+        }
+        &mut self.open.1
+    }
+
+    fn put_away(&mut self, window: u64, pending: Pending<M>) {
+        if pending.is_empty() {
+            self.recycle(pending);
+        } else {
+            self.windows.insert(window, pending);
+        }
     }
 
     /// The earliest window that holds anything.
     pub(super) fn next(&self) -> Option<u64> {
-        self.windows.keys().next().copied()
+        let open = (!self.open.1.is_empty()).then_some(self.open.0);
+        [open, self.windows.keys().next().copied()].into_iter().flatten().min()
     }
 
-    /// All events of a window, in no order.
-    pub(super) fn take(&mut self, window: u64) -> Vec<Event<M>> {
+    /// All that happens in a window.
+    pub(super) fn take(&mut self, window: u64) -> Pending<M> {
+        if self.open.0 == window {
+            let buffer = self.buffer();
+            return std::mem::replace(&mut self.open.1, buffer);
+        }
         self.windows.remove(&window).unwrap_or_default()
     }
 
+    /// Takes what another worker has for this one; gives back its buffers.
+    pub(super) fn accept(&mut self, mut pending: Pending<M>) {
+        for event in pending.events.drain(..) {
+            self.push(event);
+        }
+        for post in pending.posts.drain(..) {
+            self.push_post(post);
+        }
+        self.recycle(pending);
+    }
+
     /// A buffer, empty and perhaps used before.
-    pub(super) fn buffer(&mut self) -> Vec<Event<M>> {
+    pub(super) fn buffer(&mut self) -> Pending<M> {
         self.spare.pop().unwrap_or_default()
     }
 
     /// Takes back a buffer.
-    pub(super) fn recycle(&mut self, mut events: Vec<Event<M>>) {
-        events.clear();
-        if events.capacity() > 0 && self.spare.len() < self.kept {
-            self.spare.push(events);
+    pub(super) fn recycle(&mut self, mut pending: Pending<M>) {
+        pending.clear();
+        let used = pending.events.capacity() + pending.posts.capacity() > 0;
+        if used && self.spare.len() < self.kept {
+            self.spare.push(pending);
         }
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::super::context::{Context, Port};
 use super::super::*;
-use crate::privacy::{Account, Released, Wire, WireError, public};
+use crate::privacy::{Account, Settled, Wire, WireError, public};
 use crate::random::Streams;
 use crate::topology::Link;
 use crate::units::{PeerId, Round, Seed, SimTime};
@@ -64,7 +64,7 @@ impl Juggler {
         context.spend((h >> 40 & 3) as f64);
         let ball = Ball { id: h, hops: hops - 1, size: (h >> 20 & 63) as usize };
         match h % 5 {
-            0 => context.broadcast(&public(ball)),
+            0 => context.broadcast(public(ball)),
             1 => context.timer(SimTime(h >> 30 & 0xFFF)),
             _ => {
                 let to = neighbours[h as usize % neighbours.len()];
@@ -84,7 +84,7 @@ impl Peer for Juggler {
         }
     }
 
-    fn receive(&mut self, from: PeerId, ball: Released<Ball>, context: &mut Context<'_, Ball>) {
+    fn receive(&mut self, from: PeerId, ball: Received<'_, Ball>, context: &mut Context<'_, Ball>) {
         let ball = ball.into_value();
         self.trace.lock().unwrap().push((context.now(), context.me(), from, ball.id));
         self.mix(ball.id ^ u64::from(from.0) ^ context.now().0);
@@ -125,8 +125,8 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     struct Key(SimTime, PeerId, PeerId, u64);
     enum Stage<M> {
-        AtInterface(Released<M>),
-        Received(Released<M>),
+        AtInterface(Settled<M>),
+        Received(Settled<M>),
         Timer,
     }
     struct World<'w, M> {
@@ -155,7 +155,7 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
         fn now(&self) -> SimTime {
             SimTime(self.now)
         }
-        fn transmit(&mut self, slot: usize, message: Released<M>) {
+        fn transmit(&mut self, slot: usize, message: Settled<M>) {
             let world = &mut *self.world;
             let me = self.me.index();
             let sequence = world.sent[me];
@@ -231,7 +231,9 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
         let peer = &mut peers[me.index()];
         match stage {
             None => peer.start(&mut context),
-            Some((from, Stage::Received(message))) => peer.receive(from, message, &mut context),
+            Some((from, Stage::Received(message))) => {
+                peer.receive(from, Received::alone(message), &mut context)
+            }
             Some(_) => peer.timer(&mut context),
         }
         let now = port.now;
@@ -325,10 +327,10 @@ impl Peer for Greeter {
     type Message = Ball;
     fn start(&mut self, context: &mut Context<'_, Ball>) {
         if self.greets {
-            context.broadcast(&public(Ball { id: 1, hops: 0, size: 100 }));
+            context.broadcast(public(Ball { id: 1, hops: 0, size: 100 }));
         }
     }
-    fn receive(&mut self, from: PeerId, ball: Released<Ball>, context: &mut Context<'_, Ball>) {
+    fn receive(&mut self, from: PeerId, ball: Received<'_, Ball>, context: &mut Context<'_, Ball>) {
         self.trace.lock().unwrap().push((context.now(), context.me(), from, ball.value().id));
     }
     fn waiting_for(&self) -> Vec<PeerId> {
@@ -405,7 +407,7 @@ impl Peer for Broken {
     fn start(&mut self, _: &mut Context<'_, Ball>) {
         assert!(!self.panics, "out of ideas");
     }
-    fn receive(&mut self, _: PeerId, _: Released<Ball>, _: &mut Context<'_, Ball>) {}
+    fn receive(&mut self, _: PeerId, _: Received<'_, Ball>, _: &mut Context<'_, Ball>) {}
     fn waiting_for(&self) -> Vec<PeerId> {
         self.for_whom.clone()
     }
@@ -422,7 +424,7 @@ impl Peer for Counter {
     fn start(&mut self, context: &mut Context<'_, Ball>) {
         context.timer(SimTime(2_000_000));
     }
-    fn receive(&mut self, _: PeerId, _: Released<Ball>, _: &mut Context<'_, Ball>) {}
+    fn receive(&mut self, _: PeerId, _: Received<'_, Ball>, _: &mut Context<'_, Ball>) {}
     fn timer(&mut self, context: &mut Context<'_, Ball>) {
         self.round = self.round.next();
         if self.round.0 == self.fails_in {

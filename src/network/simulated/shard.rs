@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::event::{Event, Queue, What};
-use crate::network::context::{Context, Port};
+use super::event::{Event, Pending, Post, Queue, What};
+use super::layout::{Layout, Reach};
+use crate::network::context::{Context, Port, each};
 use crate::network::links::Links;
-use crate::network::observe::{Deposit, Gathering, Journey, Parting, Probe, Snapshot, Totals};
-use crate::network::peer::Peer;
-use crate::privacy::{Account, Released, Wire};
+use crate::network::observe::{Deposit, Gathering, Journey, Parting, Probe, Snapshot};
+use crate::network::peer::{Peer, Received};
+use crate::privacy::{Account, Settled, Wire};
 use crate::topology::Topology;
 use crate::units::{PeerId, Round, SimTime};
 
@@ -26,22 +27,14 @@ pub(super) struct Desk {
     messages: u64,
     bytes: u64,
     seconds_per_sample: f64,
-    account: Account,
-}
-
-impl Desk {
-    /// What its peer has sent, added to what others have.
-    pub(super) fn add_to(&self, totals: &mut Totals) {
-        totals.add(self.messages, self.bytes, &self.account);
-    }
 }
 
 /// Where events go: into the queue of this shard or into the batch for another.
 struct Mail<'a, M> {
     worker: usize,
-    bounds: &'a [usize],
+    layout: &'a Layout,
     queue: Queue<M>,
-    outgoing: Vec<Vec<Event<M>>>,
+    outgoing: Vec<Pending<M>>,
     /// The earliest window among outgoing events.
     outgoing_next: Option<u64>,
     /// Events that the running peer made for itself within the current window.
@@ -51,9 +44,8 @@ struct Mail<'a, M> {
 
 impl<M> Mail<'_, M> {
     fn post(&mut self, event: Event<M>) {
-        let receiver = event.receiver.index();
-        let (first, end) = (self.bounds[self.worker], self.bounds[self.worker + 1]);
-        if (first..end).contains(&receiver) {
+        let place = self.layout.place(event.receiver);
+        if self.layout.range(self.worker).contains(&place) {
             if event.receiver == event.sender || matches!(event.what, What::Delivery(_)) {
                 self.post_to_self(event);
             } else {
@@ -61,10 +53,9 @@ impl<M> Mail<'_, M> {
             }
             return;
         }
-        let window = self.queue.window(event.time);
-        self.outgoing_next = Some(self.outgoing_next.map_or(window, |next| next.min(window)));
-        let worker = self.bounds.partition_point(|&bound| bound <= receiver) - 1;
-        self.outgoing[worker].push(event);
+        self.leaves(event.time);
+        let worker = self.layout.worker(place);
+        self.outgoing[worker].events.push(event);
     }
 
     /// Events of the running peer for itself may fall into the window that is being run.
@@ -76,7 +67,30 @@ impl<M> Mail<'_, M> {
         }
     }
 
+    /// Posts to all of a peer's neighbours, who are run by these workers.
+    fn post_to_all(&mut self, post: Post<M>, workers: &[u32])
+    where
+        M: Clone,
+    {
+        let here = self.worker as u32;
+        for &worker in workers.iter().filter(|&&worker| worker != here) {
+            self.leaves(post.time);
+            let copy = Post { message: post.message.clone(), ..post };
+            self.outgoing[worker as usize].posts.push(copy);
+        }
+        if workers.contains(&here) {
+            self.queue.push_post(post);
+        }
+    }
+
+    /// Something goes to another worker, to arrive at this time.
+    fn leaves(&mut self, time: SimTime) {
+        let window = self.queue.window(time);
+        self.outgoing_next = Some(self.outgoing_next.map_or(window, |next| next.min(window)));
+    }
+
     /// Takes the earliest own event if it comes before `limit`.
+    #[inline]
     fn own_before(&mut self, limit: Option<(SimTime, PeerId, u64)>) -> Option<Event<M>> {
         let Reverse(first) = self.own.peek()?;
         if limit.is_some_and(|limit| first.order() >= limit) {
@@ -86,17 +100,49 @@ impl<M> Mail<'_, M> {
     }
 }
 
+/// Who has posted in the window that is being run, and the posts.
+struct Board<M> {
+    /// By sender: the number of its post, from 1; 0 where there is none.
+    numbers: Vec<u32>,
+    posts: Vec<Post<M>>,
+    /// When all of them arrive, where that is one time.
+    time: Option<SimTime>,
+}
+
+impl<M> Default for Board<M> {
+    fn default() -> Self {
+        Self { numbers: Vec::new(), posts: Vec::new(), time: None }
+    }
+}
+
+impl<M> Board<M> {
+    /// The post of a sender.
+    #[inline]
+    fn of(&self, sender: PeerId) -> Option<&Post<M>> {
+        let number = self.numbers[sender.index()];
+        // Number 0 becomes a place beyond the end.
+        self.posts.get((number as usize).wrapping_sub(1))
+    }
+}
+
 /// A worker's share of the network.
 pub(super) struct Shard<'a, P: Peer, R: Probe> {
     first: usize,
     peers: Vec<P>,
     desks: Vec<Desk>,
+    accounts: Vec<Account>,
     /// The last arrival on each outgoing link of the shard, where links must hold back messages
     /// that would overtake others; empty where none could.
     last_arrival: Vec<SimTime>,
+    /// Where the links of each peer begin in `last_arrival`; empty where that is.
+    ends: Vec<u32>,
     topology: &'a Topology,
     links: &'a Links,
+    layout: &'a Layout,
+    /// How long messages to all neighbours take, where they can be posted.
+    posting: Option<(SimTime, Reach)>,
     mail: Mail<'a, P::Message>,
+    board: Board<P::Message>,
     gathering: Gathering<'a, R>,
     workspace: Vec<f64>,
     order: Vec<u32>,
@@ -110,32 +156,48 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
 impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     pub(super) fn new(
         worker: usize,
-        bounds: &'a [usize],
+        layout: &'a Layout,
         peers: Vec<P>,
         topology: &'a Topology,
         links: &'a Links,
         gathering: Gathering<'a, R>,
     ) -> Self {
-        let first = bounds[worker];
-        let desks = (first..first + peers.len())
-            .map(|i| Desk {
-                seconds_per_sample: links.seconds_per_sample(PeerId::new(i)),
+        let range = layout.range(worker);
+        let desks = range
+            .clone()
+            .map(|place| Desk {
+                seconds_per_sample: links.seconds_per_sample(layout.peer(place)),
                 ..Desk::default()
             })
             .collect();
-        let ends: usize =
-            (first..first + peers.len()).map(|i| topology.degree(PeerId::new(i))).sum();
+        let mut ends = Vec::new();
+        let mut links_of_shard = 0;
+        if links.reorders() {
+            for place in range.clone() {
+                ends.push(links_of_shard);
+                links_of_shard += topology.degree(layout.peer(place)) as u32;
+            }
+        }
+        let posting = links.common_latency().map(|time| (time, layout.reach(topology, worker)));
         Self {
-            first,
+            first: range.start,
+            accounts: vec![Account::default(); range.len()],
             desks,
-            last_arrival: vec![SimTime::ZERO; if links.reorders() { ends } else { 0 }],
+            last_arrival: vec![SimTime::ZERO; links_of_shard as usize],
+            ends,
             topology,
             links,
+            layout,
+            board: Board {
+                numbers: vec![0; if posting.is_some() { topology.peers() } else { 0 }],
+                ..Board::default()
+            },
+            posting,
             mail: Mail {
                 worker,
-                bounds,
-                queue: Queue::new(links.window(), bounds.len() - 2),
-                outgoing: bounds.iter().skip(1).map(|_| Vec::new()).collect(),
+                layout,
+                queue: Queue::new(links.window(), layout.workers() - 1),
+                outgoing: (0..layout.workers()).map(|_| Pending::default()).collect(),
                 outgoing_next: None,
                 own: BinaryHeap::new(),
                 window: None,
@@ -144,7 +206,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             workspace: Vec::new(),
             order: Vec::new(),
             starts: Vec::new(),
-            running: PeerId::new(first),
+            running: layout.peer(range.start),
             failure: None,
             broken_off: false,
             peers,
@@ -168,74 +230,197 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
 
     /// Starts every peer.
     pub(super) fn start(&mut self) {
-        for i in self.first..self.first + self.peers.len() {
-            self.call(PeerId::new(i), SimTime::ZERO, |peer, context| peer.start(context));
+        for place in 0..self.peers.len() {
+            let peer = self.layout.peer(self.first + place);
+            self.call(peer, place, SimTime::ZERO, |peer, context| peer.start(context));
         }
     }
 
-    /// Runs every event of a window, peer after peer, each peer's in their order. Peers that make work
-    /// for themselves could go on in it for long: between two pieces of it they may be broken off.
+    /// Runs all that happens in a window, peer after peer, each peer's in its order. Peers that make
+    /// work for themselves could go on in it for long: between two pieces of it they may be broken off.
     pub(super) fn run_window(&mut self, window: u64, asked_to_stop: &impl Fn() -> bool) {
-        let mut events = self.mail.queue.take(window);
+        let mut pending = self.mail.queue.take(window);
         self.mail.window = Some(window);
-        self.sort(&events);
+        self.put_up(&mut pending);
+        self.sort(&pending.events);
         let order = std::mem::take(&mut self.order);
-        for (k, &place) in order.iter().enumerate() {
-            let limit = events[place as usize].order();
-            while let Some(event) = self.mail.own_before(Some(limit)) {
-                self.happen(event);
-            }
-            let event = &mut events[place as usize];
-            let what = std::mem::replace(&mut event.what, What::Done);
-            let event = Event { what, ..*event };
-            let receiver = event.receiver;
-            self.happen(event);
-            let next = order.get(k + 1).map(|&place| events[place as usize].receiver);
-            if next != Some(receiver) {
-                while let Some(event) = self.mail.own_before(None) {
-                    if asked_to_stop() {
-                        self.broken_off = true;
-                        return;
-                    }
-                    self.happen(event);
-                }
-            }
+        if self.board.posts.is_empty() {
+            self.run_events(&order, &mut pending.events, asked_to_stop);
+        } else {
+            self.run_everybody(&order, &mut pending.events, asked_to_stop);
         }
         self.order = order;
+        self.take_down(&mut pending);
         self.mail.window = None;
-        self.mail.queue.recycle(events);
+        self.mail.queue.recycle(pending);
     }
 
-    /// Sets `self.order` to the events' places, by receiver, then by time, sender, sequence.
+    /// Puts posts on the board, where receivers find them, if enough have posted for everybody to look.
+    /// Otherwise, and for a second post of one sender, every receiver gets an event of its own.
+    fn put_up(&mut self, pending: &mut Pending<P::Message>) {
+        let few = pending.posts.len() < self.peers.len() / 8;
+        let mut posts = std::mem::take(&mut pending.posts);
+        self.board.time = posts.first().map(|post| post.time);
+        let mut kept = 0;
+        for next in 0..posts.len() {
+            let post = &posts[next];
+            let number = &mut self.board.numbers[post.sender.index()];
+            if few || *number != 0 {
+                let range = self.layout.range(self.mail.worker);
+                for (copy, &receiver) in self.topology.neighbours(post.sender).iter().enumerate() {
+                    if range.contains(&self.layout.place(receiver)) {
+                        pending.events.push(Event {
+                            time: post.time,
+                            receiver,
+                            sender: post.sender,
+                            sequence: post.sequence + copy as u64,
+                            what: What::Arrival(post.message.clone()),
+                        });
+                    }
+                }
+            } else {
+                if self.board.time != Some(post.time) {
+                    self.board.time = None;
+                }
+                posts.swap(kept, next);
+                kept += 1;
+                *number = kept as u32;
+            }
+        }
+        posts.truncate(kept);
+        self.board.posts = posts;
+    }
+
+    /// Takes all posts off the board; `pending` gets its buffer back.
+    fn take_down(&mut self, pending: &mut Pending<P::Message>) {
+        for post in &self.board.posts {
+            self.board.numbers[post.sender.index()] = 0;
+        }
+        pending.posts = std::mem::take(&mut self.board.posts);
+    }
+
+    /// Runs a window without posts: only those have something to do who have events.
+    fn run_events(
+        &mut self,
+        order: &[u32],
+        events: &mut [Event<P::Message>],
+        asked_to_stop: &impl Fn() -> bool,
+    ) {
+        for (k, &place) in order.iter().enumerate() {
+            let event = take_event(&mut events[place as usize]);
+            let receiver = event.receiver;
+            while let Some(own) = self.mail.own_before(Some(event.order())) {
+                self.happen(own);
+            }
+            self.happen(event);
+            let next = order.get(k + 1).map(|&place| events[place as usize].receiver);
+            if next != Some(receiver) && self.finish_own(asked_to_stop) {
+                return;
+            }
+        }
+    }
+
+    /// Runs a window in which many have posted: everybody looks for posts of its neighbours.
+    fn run_everybody(
+        &mut self,
+        order: &[u32],
+        events: &mut [Event<P::Message>],
+        asked_to_stop: &impl Fn() -> bool,
+    ) {
+        // Nothing is put up or taken down while a window runs.
+        let board = std::mem::take(&mut self.board);
+        let mut due = Vec::new();
+        let mut begin = 0;
+        for place in 0..self.peers.len() {
+            let receiver = self.layout.peer(self.first + place);
+            let end = self.starts.get(place).map_or(0, |&end| end as usize);
+            let own = &order[begin..end.max(begin)];
+            begin = end.max(begin);
+            let neighbours = self.topology.neighbours(receiver);
+            // Neighbours are in the order of their numbers: posts of one time are in their order.
+            if let (Some(time), []) = (board.time, own) {
+                for &sender in neighbours {
+                    let Some(post) = board.of(sender) else { continue };
+                    while let Some(event) = self.mail.own_before(Some(post.order())) {
+                        self.happen(event);
+                    }
+                    let message = Received::together(&post.message);
+                    self.deliver(receiver, place, time, sender, message);
+                }
+            } else {
+                due.clear();
+                due.extend(own.iter().map(|&at| (events[at as usize].order(), Some(at))));
+                let posts = neighbours.iter().filter_map(|&sender| board.of(sender));
+                due.extend(posts.map(|post| (post.order(), None)));
+                due.sort_unstable();
+                for &((time, sender, sequence), at) in &due {
+                    while let Some(event) = self.mail.own_before(Some((time, sender, sequence))) {
+                        self.happen(event);
+                    }
+                    if let Some(at) = at {
+                        self.happen(take_event(&mut events[at as usize]));
+                    } else if let Some(post) = board.of(sender) {
+                        let message = Received::together(&post.message);
+                        self.deliver(receiver, place, time, sender, message);
+                    }
+                }
+            }
+            if self.finish_own(asked_to_stop) {
+                break;
+            }
+        }
+        self.board = board;
+    }
+
+    /// Lets all happen that the running peer has made for itself in this window; whether it was broken
+    /// off.
+    #[inline]
+    fn finish_own(&mut self, asked_to_stop: &impl Fn() -> bool) -> bool {
+        while let Some(event) = self.mail.own_before(None) {
+            if asked_to_stop() {
+                self.broken_off = true;
+                return true;
+            }
+            self.happen(event);
+        }
+        false
+    }
+
+    /// Sets `self.order` to the events' places, by receiver, then by time, sender, sequence; and, where
+    /// everybody is gone through, `self.starts` to where each receiver's end.
     fn sort(&mut self, events: &[Event<P::Message>]) {
         self.order.clear();
-        if events.len() < self.peers.len() / 8 {
+        self.starts.clear();
+        let everybody = !self.board.posts.is_empty();
+        if events.is_empty() {
+            return;
+        }
+        let place = |event: &Event<P::Message>| self.layout.place(event.receiver) - self.first;
+        if events.len() < self.peers.len() / 8 && !everybody {
             self.order.extend(0..events.len() as u32);
-            self.order.sort_unstable_by_key(|&place| {
-                let event = &events[place as usize];
-                (event.receiver, event.order())
+            self.order.sort_unstable_by_key(|&at| {
+                let event = &events[at as usize];
+                (place(event), event.order())
             });
             return;
         }
         // Most peers have something to do: count, place, and sort each peer's few events.
-        self.starts.clear();
         self.starts.resize(self.peers.len() + 1, 0);
         for event in events {
-            self.starts[event.receiver.index() - self.first + 1] += 1;
+            self.starts[place(event) + 1] += 1;
         }
         for i in 0..self.peers.len() {
             self.starts[i + 1] += self.starts[i];
         }
         self.order.resize(events.len(), 0);
-        for (place, event) in events.iter().enumerate() {
-            let next = &mut self.starts[event.receiver.index() - self.first];
-            self.order[*next as usize] = place as u32;
+        for (at, event) in events.iter().enumerate() {
+            let next = &mut self.starts[place(event)];
+            self.order[*next as usize] = at as u32;
             *next += 1;
         }
         let mut begin = 0;
         for &end in &self.starts[..self.peers.len()] {
-            self.order[begin..end as usize]
-                .sort_unstable_by_key(|&place| events[place as usize].order());
+            self.order[begin..end as usize].sort_unstable_by_key(|&at| events[at as usize].order());
             begin = end as usize;
         }
     }
@@ -243,61 +428,78 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Lets one event happen to its receiver.
     fn happen(&mut self, event: Event<P::Message>) {
         let receiver = event.receiver;
-        let desk = &mut self.desks[receiver.index() - self.first];
-        let message = match event.what {
+        let place = self.layout.place(receiver) - self.first;
+        match event.what {
             What::Arrival(message) if self.links.limits_reception() => {
+                let desk = &mut self.desks[place];
                 let begin = event.time.max(desk.down_free);
                 let time = begin + self.links.down_time(message.value().size() as u64);
                 desk.down_free = time;
                 self.mail.post(Event { time, what: What::Delivery(message), ..event });
-                return;
             }
-            What::Arrival(message) | What::Delivery(message) => Some(message),
-            What::Timer => None,
-            What::Done => return,
-        };
-        let now = event.time.max(desk.busy_until);
-        self.call(receiver, now, |peer, context| match message {
-            Some(message) => peer.receive(event.sender, message, context),
-            None => peer.timer(context),
+            What::Arrival(message) | What::Delivery(message) => {
+                let message = Received::alone(message);
+                self.deliver(receiver, place, event.time, event.sender, message);
+            }
+            What::Timer => {
+                let now = event.time.max(self.desks[place].busy_until);
+                self.call(receiver, place, now, |peer, context| peer.timer(context));
+            }
+            What::Done => {}
+        }
+    }
+
+    /// Hands a message to its receiver.
+    #[inline]
+    fn deliver(
+        &mut self,
+        receiver: PeerId,
+        place: usize,
+        time: SimTime,
+        sender: PeerId,
+        message: Received<'_, P::Message>,
+    ) {
+        let now = time.max(self.desks[place].busy_until);
+        self.call(receiver, place, now, |peer, context| {
+            peer.receive(sender, message, context);
         });
     }
 
     /// Runs a peer's code at a point in time.
+    #[inline]
     fn call(
         &mut self,
         peer: PeerId,
+        place: usize,
         now: SimTime,
         act: impl FnOnce(&mut P, &mut Context<'_, P::Message>),
     ) {
         self.running = peer;
-        let place = peer.index() - self.first;
-        let desk = &mut self.desks[place];
-        let mut account = std::mem::take(&mut desk.account);
+        let neighbours = self.topology.neighbours(peer);
         let mut port = SimulatedPort {
             peer,
+            place,
             now,
-            desk,
+            neighbours,
+            desk: &mut self.desks[place],
             last_arrival: &mut self.last_arrival,
-            first_end: self.topology.row(PeerId::new(self.first)).start,
+            ends: &self.ends,
             topology: self.topology,
             links: self.links,
+            posting: self.posting.as_ref(),
             mail: &mut self.mail,
             gathering: &mut self.gathering,
             failure: &mut self.failure,
         };
         let mut context = Context::new(
             peer,
-            self.topology.neighbours(peer),
+            neighbours,
             &mut port,
-            &mut account,
+            &mut self.accounts[place],
             &mut self.workspace,
         );
         act(&mut self.peers[place], &mut context);
-        let now = port.now;
-        let desk = &mut self.desks[place];
-        desk.busy_until = now;
-        desk.account = account;
+        port.desk.busy_until = port.now;
     }
 
     /// The earliest window in which this worker knows of something to do, its own or others'.
@@ -305,19 +507,19 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         [self.mail.queue.next(), self.mail.outgoing_next].into_iter().flatten().min()
     }
 
-    /// The events for another worker; an empty buffer takes their place.
-    pub(super) fn take_outgoing(&mut self, worker: usize) -> Vec<Event<P::Message>> {
+    /// What goes to another worker; an empty buffer takes its place.
+    pub(super) fn take_outgoing(&mut self, worker: usize) -> Pending<P::Message> {
         self.mail.outgoing_next = None;
-        let buffer = self.mail.queue.buffer();
-        std::mem::replace(&mut self.mail.outgoing[worker], buffer)
+        let outgoing = &mut self.mail.outgoing[worker];
+        if outgoing.is_empty() {
+            return Pending::default();
+        }
+        std::mem::replace(outgoing, self.mail.queue.buffer())
     }
 
-    /// Takes events from another worker.
-    pub(super) fn accept(&mut self, mut events: Vec<Event<P::Message>>) {
-        for event in events.drain(..) {
-            self.mail.queue.push(event);
-        }
-        self.mail.queue.recycle(events);
+    /// Takes what another worker has for this one.
+    pub(super) fn accept(&mut self, pending: Pending<P::Message>) {
+        self.mail.queue.accept(pending);
     }
 
     /// Whether any of its peers has left before the end.
@@ -325,35 +527,47 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.peers.iter().any(Peer::retired)
     }
 
-    /// What its peers leave behind, those that leave anything.
-    pub(super) fn partings(&self) -> Vec<Parting<R::Local>> {
-        let ids = (self.first..).map(PeerId::new);
-        let works = ids.zip(&self.peers).filter_map(|(id, peer)| Some((id, peer.parting()?)));
-        works.map(|(id, work)| self.gathering.parting(id, &work)).collect()
+    /// What its peers leave behind, each that leaves anything, in the order of places.
+    pub(super) fn partings(&self) -> Vec<Option<Parting<R::Local>>> {
+        let parting = |(id, peer): (PeerId, &P)| Some(self.gathering.parting(id, &peer.parting()?));
+        self.ids().zip(&self.peers).map(parting).collect()
     }
 
-    /// What the network kept of its peers, in their order.
-    pub(super) fn into_desks(self) -> Vec<Desk> {
-        self.desks
+    /// What its peers have sent, each with its account, in the order of places.
+    pub(super) fn into_sent(self) -> Vec<(u64, u64, Account)> {
+        let sent = |(desk, account): (Desk, Account)| (desk.messages, desk.bytes, account);
+        self.desks.into_iter().zip(self.accounts).map(sent).collect()
     }
 
     /// Which of its peers wait, and for whom.
     pub(super) fn waiting(&self) -> Vec<(PeerId, Vec<PeerId>)> {
-        let ids = (self.first..).map(PeerId::new);
-        let waits = ids.zip(self.peers.iter().map(Peer::waiting_for));
+        let waits = self.ids().zip(self.peers.iter().map(Peer::waiting_for));
         waits.filter(|(_, others)| !others.is_empty()).collect()
     }
+
+    fn ids(&self) -> impl Iterator<Item = PeerId> {
+        (self.first..).map(|place| self.layout.peer(place))
+    }
+}
+
+/// Takes an event out of its place.
+fn take_event<M>(event: &mut Event<M>) -> Event<M> {
+    let what = std::mem::replace(&mut event.what, What::Done);
+    Event { what, ..*event }
 }
 
 /// The simulated network as the running peer feels it.
 struct SimulatedPort<'s, 'a, M, R: Probe> {
     peer: PeerId,
+    place: usize,
     now: SimTime,
+    neighbours: &'a [PeerId],
     desk: &'s mut Desk,
     last_arrival: &'s mut [SimTime],
-    first_end: usize,
+    ends: &'s [u32],
     topology: &'a Topology,
     links: &'a Links,
+    posting: Option<&'s (SimTime, Reach)>,
     mail: &'s mut Mail<'a, M>,
     gathering: &'s mut Gathering<'a, R>,
     failure: &'s mut Option<(PeerId, String)>,
@@ -374,7 +588,7 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
 
     /// The interface sends one message after the other. A lost transmission occupies it again, and
     /// the link delivers in the order of sending.
-    fn transmit(&mut self, slot: usize, message: Released<M>) {
+    fn transmit(&mut self, slot: usize, message: Settled<M>) {
         let sequence = self.next_sequence();
         let position = self.topology.row(self.peer).start + slot;
         let bytes = message.value().size() as u64;
@@ -388,17 +602,36 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
         let waited = SimTime(self.links.timeout().0.saturating_mul(times - 1));
         let latency = self.links.latency(self.topology, position, self.peer, sequence);
         let mut time = sent + waited + latency;
-        if let Some(last) = self.last_arrival.get_mut(position - self.first_end) {
+        if let Some(&first) = self.ends.get(self.place) {
+            let last = &mut self.last_arrival[first as usize + slot];
             time = time.max(*last);
             *last = time;
         }
         self.mail.post(Event {
             time,
-            receiver: self.topology.neighbours(self.peer)[slot],
+            receiver: self.neighbours[slot],
             sender: self.peer,
             sequence,
             what: What::Arrival(message),
         });
+    }
+
+    /// Where all copies take the same time and nothing holds them back, they are one post.
+    fn transmit_to_all(&mut self, neighbours: usize, message: Settled<M>)
+    where
+        M: Clone,
+    {
+        let Some((latency, reach)) = self.posting else {
+            return each(self, neighbours, message);
+        };
+        let copies = neighbours as u64;
+        let sequence = self.desk.sequence;
+        self.desk.sequence += copies;
+        self.desk.messages += copies;
+        self.desk.bytes += copies * message.value().size() as u64;
+        let time = self.now + *latency;
+        let post = Post { time, sender: self.peer, sequence, message };
+        self.mail.post_to_all(post, reach.of(self.place));
     }
 
     fn timer(&mut self, delay: SimTime) {
@@ -423,6 +656,7 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.peer,
+            place: self.place,
             round,
             snapshot,
             account,

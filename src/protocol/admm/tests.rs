@@ -8,7 +8,7 @@ use super::super::three_peers::{ENGINES, rows_and_moments};
 use super::*;
 use crate::data::{self, DataConfig, LinearLogistic, Partition, Source};
 use crate::learn::distance;
-use crate::network::{Ending, Engine, Flow, Links, NetworkConfig, Probe, Schedule, run};
+use crate::network::{Ending, Engine, Flow, Links, NetworkConfig, Probe, Received, Schedule, run};
 use crate::privacy::{Deviation, Exposure, Radius, Rate};
 use crate::random::{Purpose, Streams};
 use crate::topology::{Density, Topology, complete, erdos_renyi, path, ring, star};
@@ -113,7 +113,7 @@ impl Peer for Watched {
     fn receive(
         &mut self,
         from: PeerId,
-        message: Released<Exchange>,
+        message: Received<'_, Exchange>,
         context: &mut Context<'_, Exchange>,
     ) {
         self.peer.receive(from, message, context);

@@ -43,7 +43,7 @@ impl Gossip {
     /// Says how many neighbours there are.
     pub(super) fn greet(&self, context: &mut Context<'_, Say>) {
         let degree = context.neighbours().len() as u32;
-        context.broadcast(&public(Say::Degree(degree)));
+        context.broadcast(public(Say::Degree(degree)));
     }
 
     pub(super) fn hear_degree(&mut self, from: PeerId, degree: u32) {
@@ -69,7 +69,7 @@ impl Gossip {
         self.tick = self.tick.next();
         if let Some(own) = &self.own {
             let message = public(self.tick).zip(own.clone());
-            context.broadcast(&message.map(|(tick, own)| Say::Estimate(tick, own)));
+            context.broadcast(message.map(|(tick, own)| Say::Estimate(tick, own)));
         }
     }
 

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use hushmesh::experiment::{Claim, Options, RunResult, execute, promise, resolve};
 use hushmesh::measure::Metric;
 use hushmesh::network::{
-    self, Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Schedule, Snapshot,
+    self, Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Received, Schedule, Snapshot,
 };
 use hushmesh::privacy::{
-    Mechanism, Observer, Piece, Records, Relation, Released, Sensitivity, gaussian_epsilon, noisy,
+    Mechanism, Observer, Piece, Records, Relation, Sensitivity, gaussian_epsilon, noisy,
 };
 use hushmesh::random::{Draws, Purpose, Streams};
 use hushmesh::topology::path;
@@ -379,12 +379,13 @@ impl Peer for Repeater {
             self.draws.at(u64::from(context.me().0), 1),
         );
         for _ in 0..self.times {
-            context.broadcast(&release);
+            context.broadcast(release.clone());
         }
         context.deposit(Round(1), &Snapshot::of(&[0.0]));
     }
 
-    fn receive(&mut self, _: PeerId, _: Released<Arc<[f64]>>, _: &mut Context<'_, Arc<[f64]>>) {}
+    fn receive(&mut self, _: PeerId, _: Received<'_, Arc<[f64]>>, _: &mut Context<'_, Arc<[f64]>>) {
+    }
 
     fn waiting_for(&self) -> Vec<PeerId> {
         Vec::new()

@@ -1,0 +1,161 @@
+//! Which worker runs which peers.
+
+use crate::network::peer::Peer;
+use crate::topology::Topology;
+use crate::units::PeerId;
+
+/// Peers in a row, cut into a range for each worker. Peers that are linked stand near each other, so
+/// that most links stay within a range and what a peer reads lies near what it read before. Where
+/// they stand decides who computes what and when, never a result.
+#[derive(Debug, PartialEq)]
+pub(super) struct Layout {
+    /// Who stands at each place; empty where everybody stands at the place of its number.
+    order: Vec<PeerId>,
+    /// Where everybody stands; empty where `order` is.
+    places: Vec<u32>,
+    /// Worker k runs places `bounds[k]..bounds[k + 1]`.
+    bounds: Vec<usize>,
+}
+
+impl Layout {
+    /// A layout for so many workers, or one per peer where there are fewer, with shares of about equal
+    /// weight.
+    pub(super) fn new<P: Peer>(topology: &Topology, peers: &[P], workers: usize) -> Self {
+        let order = topology.narrow_order().unwrap_or_default();
+        let mut places = vec![0; order.len()];
+        for (place, peer) in order.iter().enumerate() {
+            places[peer.index()] = place as u32;
+        }
+        let mut layout = Self { order, places, bounds: Vec::new() };
+        let weights = (0..peers.len()).map(|place| peers[layout.peer(place).index()].weight());
+        layout.bounds = share_out(&weights.collect::<Vec<_>>(), workers);
+        layout
+    }
+
+    /// How many workers there are.
+    pub(super) fn workers(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The places of a worker.
+    pub(super) fn range(&self, worker: usize) -> std::ops::Range<usize> {
+        self.bounds[worker]..self.bounds[worker + 1]
+    }
+
+    /// Who stands at a place.
+    #[inline]
+    pub(super) fn peer(&self, place: usize) -> PeerId {
+        self.order.get(place).copied().unwrap_or_else(|| PeerId::new(place))
+    }
+
+    /// Where a peer stands.
+    #[inline]
+    pub(super) fn place(&self, peer: PeerId) -> usize {
+        self.places.get(peer.index()).map_or(peer.index(), |&place| place as usize)
+    }
+
+    /// Who runs what stands at a place.
+    #[inline]
+    pub(super) fn worker(&self, place: usize) -> usize {
+        self.bounds.partition_point(|&bound| bound <= place) - 1
+    }
+
+    /// Who stands at each place; empty where everybody stands at the place of its number.
+    pub(super) fn order(&self) -> &[PeerId] {
+        &self.order
+    }
+
+    /// What belongs to peers, from the order of places to that of peers.
+    pub(super) fn by_peer<T>(&self, by_place: Vec<T>) -> Vec<T> {
+        super::super::observe::by_peer(&self.order, by_place)
+    }
+
+    /// What belongs to peers, from the order of peers to that of places.
+    pub(super) fn by_place<T>(&self, by_peer: Vec<T>) -> Vec<T> {
+        if self.order.is_empty() {
+            return by_peer;
+        }
+        let mut values: Vec<Option<T>> = by_peer.into_iter().map(Some).collect();
+        self.order.iter().filter_map(|peer| values[peer.index()].take()).collect()
+    }
+
+    /// For each place of a worker, the workers that run a neighbour of who stands there.
+    pub(super) fn reach(&self, topology: &Topology, worker: usize) -> Reach {
+        let mut reach = Reach { offsets: vec![0], workers: Vec::new() };
+        for place in self.range(worker) {
+            let first = reach.workers.len();
+            for &neighbour in topology.neighbours(self.peer(place)) {
+                let to = self.worker(self.place(neighbour)) as u32;
+                if !reach.workers[first..].contains(&to) {
+                    reach.workers.push(to);
+                }
+            }
+            reach.offsets.push(reach.workers.len() as u32);
+        }
+        reach
+    }
+}
+
+/// The workers that a message to all neighbours goes to, by the sender's place in its worker's range.
+pub(super) struct Reach {
+    offsets: Vec<u32>,
+    workers: Vec<u32>,
+}
+
+impl Reach {
+    /// Of the peer at this place of the range.
+    #[inline]
+    pub(super) fn of(&self, place: usize) -> &[u32] {
+        &self.workers[self.offsets[place] as usize..self.offsets[place + 1] as usize]
+    }
+}
+
+/// Cuts consecutive weights into ranges of about equal sum: `workers` of them, or one each where there
+/// are fewer weights.
+fn share_out(weights: &[u64], workers: usize) -> Vec<usize> {
+    let workers = workers.clamp(1, weights.len().max(1));
+    let total: u128 = weights.iter().map(|&weight| u128::from(weight) + 1).sum();
+    let mut bounds = vec![0];
+    let mut sum = 0;
+    for (i, &weight) in weights.iter().enumerate() {
+        // Place i opens a new range when the ranges so far have their share, or when only as many
+        // places are left as there are ranges to fill.
+        let ranges = bounds.len();
+        let share_reached = sum * workers as u128 >= total * ranges as u128;
+        let must = weights.len() - i == workers - ranges;
+        if ranges < workers && i > bounds[ranges - 1] && (share_reached || must) {
+            bounds.push(i);
+        }
+        sum += u128::from(weight) + 1;
+    }
+    bounds.push(weights.len());
+    bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_even_never_empty_and_cover_everybody() {
+        let even = [5; 10];
+        assert_eq!(share_out(&even, 2), [0, 5, 10]);
+        assert_eq!(share_out(&even, 1), [0, 10]);
+        assert_eq!(share_out(&even, 64), (0..=10).collect::<Vec<_>>());
+        assert_eq!(share_out(&[100, 1, 1, 1], 2), [0, 1, 4]);
+        assert_eq!(share_out(&[1, 1, 1, 100], 3), [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn places_and_peers_are_each_others_inverse() {
+        let order = [2, 0, 3, 1].map(PeerId).to_vec();
+        let layout = Layout { order, places: vec![1, 3, 0, 2], bounds: vec![0, 2, 4] };
+        for place in 0..4 {
+            assert_eq!(layout.place(layout.peer(place)), place);
+        }
+        let names = vec!['a', 'b', 'c', 'd'];
+        assert_eq!(layout.by_place(names.clone()), ['c', 'a', 'd', 'b']);
+        assert_eq!(layout.by_peer(layout.by_place(names.clone())), names);
+        assert_eq!([0, 1, 2, 3].map(|place| layout.worker(place)), [0, 0, 1, 1]);
+    }
+}
