@@ -2,7 +2,7 @@
 //!
 //! Rows go by in blocks, so that w and g are read once for several rows and a row is still in the
 //! cache when it is added to g. How many go together is no part of the result: the dot product of a
-//! row and the order in which rows are added are those of [`dot`](Dot) and [`axpy`](Axpy).
+//! row and the order in which rows are added are those of [`Dot`] and [`Axpy`].
 
 use super::{Four, Loop, prefetch};
 
@@ -236,5 +236,37 @@ impl Loop for Axpy<'_> {
     #[inline(always)]
     fn run<F: Four>(self) {
         add::<F, 1>([self.0], [self.1], self.2);
+    }
+}
+
+/// Σ_k x_k, as thirty-two interleaved partial sums.
+pub(super) struct Sum<'a>(pub(super) &'a [f64]);
+
+impl Loop for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<F: Four>(self) -> f64 {
+        let (fours, tail) = self.0.as_chunks::<4>();
+        let (lines, last) = fours.as_chunks::<8>();
+        let mut sums = [F::splat(0.0); 8];
+        for line in lines {
+            for k in 0..8 {
+                sums[k] = sums[k].plus(F::load(&line[k]));
+            }
+        }
+        for four in last {
+            sums[0] = sums[0].plus(F::load(four));
+        }
+        let mut total = sums[0];
+        for k in 1..8 {
+            total = total.plus(sums[k]);
+        }
+        let [a, b, c, d] = total.array();
+        let mut sum = (a + c) + (b + d);
+        for x in tail {
+            sum += x;
+        }
+        sum
     }
 }

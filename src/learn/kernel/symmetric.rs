@@ -4,7 +4,7 @@ use super::rows::{add, dots};
 use super::{Four, Loop};
 
 /// Samples that go into a tile before it is put back.
-const SAMPLES: usize = 16;
+const SAMPLES: usize = 32;
 /// Columns of a tile.
 const COLUMNS: usize = 8;
 
@@ -43,7 +43,7 @@ fn add_block<F: Four, const T: usize>(x: &[f64], c: &[f64], d: usize, entries: &
     let mut rest = entries;
     for top in (0..d).step_by(T) {
         let height = T.min(d - top);
-        let length = (0..height).map(|i| top + i + 1).sum();
+        let length = height * top + height * (height + 1) / 2;
         let (strip, below) = rest.split_at_mut(length);
         rest = below;
         let mut starts = [0; T];
@@ -52,19 +52,21 @@ fn add_block<F: Four, const T: usize>(x: &[f64], c: &[f64], d: usize, entries: &
         }
         // c_j x_j[i] of the rows of the strip; rows beyond the last one have none.
         let mut factors = [[0.0; T]; SAMPLES];
-        for ((factors, x), c) in factors.iter_mut().zip(x.chunks_exact(d)).zip(c) {
+        for (j, (factors, c)) in factors.iter_mut().zip(c).enumerate() {
             for i in 0..height {
-                factors[i] = c * x[top + i];
+                factors[i] = c * x[j * d + top + i];
             }
         }
         let factors = &factors[..c.len()];
         // Tiles left of the diagonal are whole; of those that it crosses, only what is below it counts.
         for left in (0..top + height).step_by(COLUMNS) {
+            let whole = height == T && left + COLUMNS <= top + 1;
             let mut widths = [0; T];
-            for i in 0..height {
-                widths[i] = (top + i + 1).saturating_sub(left).min(COLUMNS);
+            if !whole {
+                for i in 0..height {
+                    widths[i] = (top + i + 1).saturating_sub(left).min(COLUMNS);
+                }
             }
-            let whole = widths == [COLUMNS; T];
             let mut tile = [[0.0; COLUMNS]; T];
             for i in 0..height {
                 let entries = &strip[starts[i] + left..];
@@ -110,8 +112,8 @@ fn add_tile<F: Four, const T: usize>(
         let (fours, _) = tile[i].as_chunks::<4>();
         (low[i], high[i]) = (F::load(&fours[0]), F::load(&fours[1]));
     }
-    for (factors, x) in factors.iter().zip(x.chunks_exact(d)) {
-        let (fours, _) = x[left..left + COLUMNS].as_chunks::<4>();
+    for (j, factors) in factors.iter().enumerate() {
+        let (fours, _) = x[j * d + left..][..COLUMNS].as_chunks::<4>();
         let (x0, x1) = (F::load(&fours[0]), F::load(&fours[1]));
         for i in 0..T {
             let factor = F::splat(factors[i]);
