@@ -53,17 +53,29 @@ impl Tasks {
                 }
             }
             Self::PerClass(_) => {
-                let margins = models.chunks_exact(x.len().max(1)).map(|w| dot(x, w));
-                let mut best = (f64::NAN, f64::NEG_INFINITY);
-                for (class, z) in margins.enumerate() {
-                    if z.is_nan() {
-                        return z;
-                    }
-                    if z > best.1 {
-                        best = (class as f64, z);
-                    }
-                }
-                best.0
+                // One row for all models: they go by as rows do.
+                let of = Best { class: f64::NAN, margin: f64::NEG_INFINITY, defined: true };
+                let best = kernel::run(Scan { x: models, w: x, of });
+                if best.defined { best.class } else { f64::NAN }
+            }
+        }
+    }
+}
+
+/// The class of the largest margin, and whether no margin is NaN.
+struct Best {
+    class: f64,
+    margin: f64,
+    defined: bool,
+}
+
+impl OfMargins for Best {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        for (k, z) in z.iter().enumerate() {
+            self.defined &= !z.is_nan();
+            if *z > self.margin {
+                (self.class, self.margin) = ((first + k) as f64, *z);
             }
         }
     }

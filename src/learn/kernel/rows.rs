@@ -259,8 +259,8 @@ impl Loop for Sum<'_> {
             sums[0] = sums[0].plus(F::load(four));
         }
         let mut total = sums[0];
-        for k in 1..8 {
-            total = total.plus(sums[k]);
+        for sum in &sums[1..] {
+            total = total.plus(*sum);
         }
         let [a, b, c, d] = total.array();
         let mut sum = (a + c) + (b + d);

@@ -4,7 +4,7 @@ use super::rows::{add, dots};
 use super::{Four, Loop};
 
 /// Samples that go into a tile before it is put back.
-const SAMPLES: usize = 32;
+const SAMPLES: usize = 64;
 /// Columns of a tile.
 const COLUMNS: usize = 8;
 
@@ -53,8 +53,14 @@ fn add_block<F: Four, const T: usize>(x: &[f64], c: &[f64], d: usize, entries: &
         // c_j x_j[i] of the rows of the strip; rows beyond the last one have none.
         let mut factors = [[0.0; T]; SAMPLES];
         for (j, (factors, c)) in factors.iter_mut().zip(c).enumerate() {
-            for i in 0..height {
-                factors[i] = c * x[j * d + top + i];
+            let x = &x[j * d + top..][..height];
+            match (x.first_chunk::<4>(), factors.first_chunk_mut::<4>()) {
+                (Some(x), Some(factors)) => F::splat(*c).times(F::load(x)).store(factors),
+                _ => {
+                    for i in 0..height {
+                        factors[i] = c * x[i];
+                    }
+                }
             }
         }
         let factors = &factors[..c.len()];
@@ -63,8 +69,8 @@ fn add_block<F: Four, const T: usize>(x: &[f64], c: &[f64], d: usize, entries: &
             let whole = height == T && left + COLUMNS <= top + 1;
             let mut widths = [0; T];
             if !whole {
-                for i in 0..height {
-                    widths[i] = (top + i + 1).saturating_sub(left).min(COLUMNS);
+                for (i, width) in widths[..height].iter_mut().enumerate() {
+                    *width = (top + i + 1).saturating_sub(left).min(COLUMNS);
                 }
             }
             let mut tile = [[0.0; COLUMNS]; T];
