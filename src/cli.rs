@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use self::exit::Code;
+use crate::learn::kernel;
 use crate::network::EngineKind;
 use crate::scenario::schema;
 
@@ -35,6 +36,9 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "hushmesh", version, about, after_help = format!("{EXAMPLES}\n\n{}", Code::table()))]
 struct Arguments {
+    /// Take the loops that every processor can run, in place of those for AVX2; results do not depend on it.
+    #[arg(long, global = true)]
+    portable: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -309,6 +313,9 @@ impl From<EngineArgument> for EngineKind {
 /// Runs the program.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.portable {
+        kernel::force_portable();
+    }
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

@@ -6,6 +6,7 @@ mod chord_newton;
 mod clipping;
 mod conjugate_gradients;
 mod descent;
+pub mod kernel;
 mod loss;
 mod model;
 mod objective;

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::kernel;
+use super::kernel::symmetric::{AddOuter, Factor, Solve};
 use super::vector::{axpy, dot};
 
 /// A pivot was not positive: the matrix has no Cholesky factor.
@@ -55,6 +57,12 @@ impl Packed {
         }
     }
 
+    /// Adds Σ_j c_j x_j x_jᵀ, the x_j one after the other in `x`: to the bit what
+    /// [`add_outer`](Self::add_outer) gives for each in turn, and several times as quick.
+    pub fn add_outers(&mut self, c: &[f64], x: &[f64]) {
+        kernel::run(AddOuter { x, c, dimension: self.dimension, entries: &mut self.entries });
+    }
+
     /// Number of rows.
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -80,35 +88,13 @@ impl Packed {
     /// # Errors
     /// A matrix that is not positive definite, to working precision; its content is then lost.
     pub fn factor(&mut self) -> Result<(), NotPositiveDefinite> {
-        for i in 0..self.dimension {
-            let (above, row) = self.entries.split_at_mut(i * (i + 1) / 2);
-            let mut start = 0;
-            for j in 0..i {
-                let upper = &above[start..=start + j];
-                row[j] = (row[j] - dot(&row[..j], &upper[..j])) / upper[j];
-                start += j + 1;
-            }
-            let pivot = row[i] - dot(&row[..i], &row[..i]);
-            if pivot.is_nan() || pivot <= 0.0 {
-                return Err(NotPositiveDefinite { row: i, pivot });
-            }
-            row[i] = pivot.sqrt();
-        }
-        Ok(())
+        let work = Factor { dimension: self.dimension, entries: &mut self.entries };
+        kernel::run(work).map_or(Ok(()), |(row, pivot)| Err(NotPositiveDefinite { row, pivot }))
     }
 
     /// b ← A⁻¹b, where this is the factor of A.
     pub fn solve(&self, b: &mut [f64]) {
-        for i in 0..self.dimension {
-            let row = self.row(i);
-            b[i] = (b[i] - dot(&row[..i], &b[..i])) / row[i];
-        }
-        for i in (0..self.dimension).rev() {
-            let row = self.row(i);
-            b[i] /= row[i];
-            let b_i = b[i];
-            axpy(-b_i, &row[..i], &mut b[..i]);
-        }
+        kernel::run(Solve { dimension: self.dimension, factor: &self.entries, b });
     }
 }
 

@@ -1,7 +1,10 @@
 //! Gradients of which no sample has more than a bounded part.
 
-use super::objective::Objective;
-use super::vector::{axpy, dot};
+use super::kernel;
+use super::kernel::rows::{Gather, OfMargins};
+use super::loss::Loss;
+use super::objective::{Objective, Samples};
+use super::vector::dot;
 
 /// How much one sample may weigh in a gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,11 +41,28 @@ impl Objective<'_> {
     /// Where the slope is clipped to a bound below 0 or NaN.
     pub fn clipped_gradient(&self, w: &[f64], clipping: Clipping, g: &mut [f64]) {
         g.fill(0.0);
-        for (x, y) in self.samples.rows() {
-            let slope = self.loss.derivative(y, dot(x, w));
-            axpy(clipping.apply(slope, x), x, g);
-        }
+        let Samples { x, y, .. } = self.samples;
+        let of = ClippedSlopes { loss: self.loss, y, clipping };
+        kernel::run(Gather { x, w, g, of });
         g.iter_mut().for_each(|g| *g *= self.scale);
+    }
+}
+
+/// ℓ'(y_j, z_j), clipped.
+struct ClippedSlopes<'a> {
+    loss: Loss,
+    y: &'a [f64],
+    clipping: Clipping,
+}
+
+impl OfMargins for ClippedSlopes<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, rows: &[f64], z: &mut [f64]) {
+        self.loss.derivatives(&self.y[first..][..z.len()], z);
+        let dimension = rows.len() / z.len().max(1);
+        for (slope, x) in z.iter_mut().zip(rows.chunks_exact(dimension.max(1))) {
+            *slope = self.clipping.apply(*slope, x);
+        }
     }
 }
 
@@ -51,7 +71,7 @@ mod tests {
     use ndarray::Array2;
     use serde_json::Value;
 
-    use super::super::{Loss, Regulariser, Samples, norm};
+    use super::super::{Regulariser, norm};
     use super::*;
 
     fn numbers(value: &Value) -> Vec<f64> {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kernel::exponential::{decay, log_one_plus_decay, tanh_half};
+
 /// The loss of one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -21,10 +23,9 @@ impl Loss {
     #[inline]
     pub fn value(self, y: f64, z: f64) -> f64 {
         match self {
-            // log(2 cosh(z/2)) = |z|/2 + log(1 + e^{−|z|})
-            Self::Logistic => 0.5 * z.abs() - 0.5 * y * z + (-z.abs()).exp().ln_1p(),
+            Self::Logistic => logistic_value(y, z),
             Self::Squared => 0.5 * (z - y) * (z - y),
-            Self::Hinge => (1.0 - y * z).max(0.0),
+            Self::Hinge => hinge_value(y, z),
         }
     }
 
@@ -32,14 +33,9 @@ impl Loss {
     #[inline]
     pub fn derivative(self, y: f64, z: f64) -> f64 {
         match self {
-            // tanh(z/2)/2 − y/2, with tanh(|z|/2) = (1 − e^{−|z|})/(1 + e^{−|z|})
-            Self::Logistic => {
-                let e = (-z.abs()).exp();
-                0.5 * (((1.0 - e) / (1.0 + e)).copysign(z) - y)
-            }
+            Self::Logistic => logistic_derivative(y, z),
             Self::Squared => z - y,
-            Self::Hinge if y * z < 1.0 => -y,
-            Self::Hinge => 0.0,
+            Self::Hinge => hinge_derivative(y, z),
         }
     }
 
@@ -47,12 +43,43 @@ impl Loss {
     #[inline]
     pub fn curvature(self, z: f64) -> f64 {
         match self {
-            Self::Logistic => {
-                let e = (-z.abs()).exp();
-                e / ((1.0 + e) * (1.0 + e))
-            }
+            Self::Logistic => logistic_curvature(z),
             Self::Squared => 1.0,
             Self::Hinge => 0.0,
+        }
+    }
+
+    /// z_j ← ℓ(y_j, z_j), to the bit what [`value`](Self::value) gives.
+    #[inline(always)]
+    pub(super) fn values(self, y: &[f64], z: &mut [f64]) {
+        match self {
+            Self::Logistic => each(y, z, logistic_value),
+            Self::Squared => each(y, z, |y, z| 0.5 * (z - y) * (z - y)),
+            Self::Hinge => each(y, z, hinge_value),
+        }
+    }
+
+    /// z_j ← dℓ/dz (y_j, z_j), to the bit what [`derivative`](Self::derivative) gives.
+    #[inline(always)]
+    pub(super) fn derivatives(self, y: &[f64], z: &mut [f64]) {
+        match self {
+            Self::Logistic => each(y, z, logistic_derivative),
+            Self::Squared => each(y, z, |y, z| z - y),
+            Self::Hinge => each(y, z, hinge_derivative),
+        }
+    }
+
+    /// z_j ← d²ℓ/dz² (z_j), to the bit what [`curvature`](Self::curvature) gives.
+    #[inline(always)]
+    pub(super) fn curvatures(self, z: &mut [f64]) {
+        match self {
+            Self::Logistic => {
+                for z in z {
+                    *z = logistic_curvature(*z);
+                }
+            }
+            Self::Squared => z.fill(1.0),
+            Self::Hinge => z.fill(0.0),
         }
     }
 
@@ -82,6 +109,43 @@ impl Loss {
             Self::Squared => false,
         }
     }
+}
+
+/// z_j ← f(y_j, z_j).
+#[inline(always)]
+fn each(y: &[f64], z: &mut [f64], f: impl Fn(f64, f64) -> f64) {
+    for (z, y) in z.iter_mut().zip(y) {
+        *z = f(*y, *z);
+    }
+}
+
+/// log(2 cosh(z/2)) − yz/2, with log(2 cosh(z/2)) = |z|/2 + log(1 + e^{−|z|}).
+#[inline(always)]
+fn logistic_value(y: f64, z: f64) -> f64 {
+    0.5 * z.abs() - 0.5 * y * z + log_one_plus_decay(z)
+}
+
+/// tanh(z/2)/2 − y/2.
+#[inline(always)]
+fn logistic_derivative(y: f64, z: f64) -> f64 {
+    0.5 * (tanh_half(z) - y)
+}
+
+/// e/(1 + e)², with e = e^{−|z|}.
+#[inline(always)]
+fn logistic_curvature(z: f64) -> f64 {
+    let e = decay(z);
+    e / ((1.0 + e) * (1.0 + e))
+}
+
+#[inline(always)]
+fn hinge_value(y: f64, z: f64) -> f64 {
+    (1.0 - y * z).max(0.0)
+}
+
+#[inline(always)]
+fn hinge_derivative(y: f64, z: f64) -> f64 {
+    if y * z < 1.0 { -y } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -3,14 +3,16 @@
 use ndarray::ArrayView2;
 
 use super::cholesky::Packed;
+use super::kernel;
+use super::kernel::rows::{Gather, OfMargins, Scan};
 use super::loss::Loss;
-use super::vector::{axpy, dot, norm};
+use super::vector::norm;
 
 /// Rows of features with their labels.
 #[derive(Clone, Copy)]
 pub struct Samples<'a> {
-    x: &'a [f64],
-    y: &'a [f64],
+    pub(super) x: &'a [f64],
+    pub(super) y: &'a [f64],
     dimension: usize,
 }
 
@@ -82,7 +84,9 @@ impl<'a> Objective<'a> {
 
     /// F(w).
     pub fn value(&self, w: &[f64]) -> f64 {
-        self.samples.rows().map(|(x, y)| self.loss.value(y, dot(x, w))).sum::<f64>() * self.scale
+        let Samples { x, y, .. } = self.samples;
+        let of = Values { loss: self.loss, y, sum: 0.0 };
+        kernel::run(Scan { x, w, of }).sum * self.scale
     }
 
     /// g ← ∇F(w) = scale · Σ_j ℓ'(y_j, wᵀx_j) x_j, in one pass over the rows.
@@ -90,34 +94,98 @@ impl<'a> Objective<'a> {
     /// Returns scale · Σ_j |ℓ'(y_j, wᵀx_j)|, the size of what cancels in g.
     pub fn gradient(&self, w: &[f64], g: &mut [f64]) -> f64 {
         g.fill(0.0);
-        let mut size = 0.0;
-        for (x, y) in self.samples.rows() {
-            let slope = self.loss.derivative(y, dot(x, w));
-            size += slope.abs();
-            axpy(slope, x, g);
-        }
+        let Samples { x, y, .. } = self.samples;
+        let of = Slopes { loss: self.loss, y, size: 0.0 };
+        let Slopes { size, .. } = kernel::run(Gather { x, w, g, of });
         g.iter_mut().for_each(|g| *g *= self.scale);
         self.scale * size
     }
 
     /// hessian ← hessian + ∇²F(w) = scale · Σ_j ℓ''(wᵀx_j) x_j x_jᵀ.
     pub fn add_hessian(&self, w: &[f64], hessian: &mut Packed) {
-        for (x, _) in self.samples.rows() {
-            hessian.add_outer(self.scale * self.loss.curvature(dot(x, w)), x);
+        let Samples { x, dimension, .. } = self.samples;
+        let mut c = [0.0; HESSIAN_ROWS];
+        for x in x.chunks(HESSIAN_ROWS * dimension.max(1)) {
+            let c = &mut c[..x.len() / dimension];
+            kernel::run(Scan { x, w, of: Curvatures { loss: self.loss, scale: self.scale, c } });
+            hessian.add_outers(c, x);
         }
     }
 
     /// c_j ← scale · ℓ''(wᵀx_j): all that a Hessian product at w needs to know of w.
     pub fn curvatures(&self, w: &[f64], c: &mut [f64]) {
-        for (c, (x, _)) in c.iter_mut().zip(self.samples.rows()) {
-            *c = self.scale * self.loss.curvature(dot(x, w));
-        }
+        let of = Curvatures { loss: self.loss, scale: self.scale, c };
+        kernel::run(Scan { x: self.samples.x, w, of });
     }
 
     /// out ← out + Σ_j c_j (x_jᵀv) x_j, in one pass over the rows.
     pub fn add_hessian_product(&self, c: &[f64], v: &[f64], out: &mut [f64]) {
-        for ((x, _), c) in self.samples.rows().zip(c) {
-            axpy(c * dot(x, v), x, out);
+        kernel::run(Gather { x: self.samples.x, w: v, g: out, of: Weighted(c) });
+    }
+}
+
+/// Rows whose curvatures are found before their part of the Hessian: they stay in the cache for it.
+const HESSIAN_ROWS: usize = 128;
+
+/// Σ_j ℓ(y_j, z_j).
+struct Values<'a> {
+    loss: Loss,
+    y: &'a [f64],
+    sum: f64,
+}
+
+impl OfMargins for Values<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        self.loss.values(&self.y[first..][..z.len()], z);
+        for value in z {
+            self.sum += *value;
+        }
+    }
+}
+
+/// ℓ'(y_j, z_j), and the sum of their sizes.
+struct Slopes<'a> {
+    loss: Loss,
+    y: &'a [f64],
+    size: f64,
+}
+
+impl OfMargins for Slopes<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        self.loss.derivatives(&self.y[first..][..z.len()], z);
+        for slope in z {
+            self.size += slope.abs();
+        }
+    }
+}
+
+/// c_j ← scale · ℓ''(z_j).
+struct Curvatures<'a> {
+    loss: Loss,
+    scale: f64,
+    c: &'a mut [f64],
+}
+
+impl OfMargins for Curvatures<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        self.loss.curvatures(z);
+        for (c, bend) in self.c[first..][..z.len()].iter_mut().zip(z) {
+            *c = self.scale * *bend;
+        }
+    }
+}
+
+/// c_j z_j.
+struct Weighted<'a>(&'a [f64]);
+
+impl OfMargins for Weighted<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        for (z, c) in z.iter_mut().zip(&self.0[first..]) {
+            *z *= c;
         }
     }
 }

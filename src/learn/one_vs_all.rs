@@ -1,7 +1,9 @@
 //! A mini-batch as one task of a one-vs-all problem sees it.
 
+use super::kernel;
+use super::kernel::rows::{BLOCK, Gather, OfMargins, Scan};
 use super::loss::Loss;
-use super::vector::{axpy, dot};
+use super::vector::dot;
 
 /// What the labels of a problem mean to its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +53,29 @@ impl Tasks {
                 }
             }
             Self::PerClass(_) => {
-                let margins = models.chunks_exact(x.len().max(1)).map(|w| dot(x, w));
-                let mut best = (f64::NAN, f64::NEG_INFINITY);
-                for (class, z) in margins.enumerate() {
-                    if z.is_nan() {
-                        return z;
-                    }
-                    if z > best.1 {
-                        best = (class as f64, z);
-                    }
-                }
-                best.0
+                // One row for all models: they go by as rows do.
+                let of = Best { class: f64::NAN, margin: f64::NEG_INFINITY, defined: true };
+                let best = kernel::run(Scan { x: models, w: x, of });
+                if best.defined { best.class } else { f64::NAN }
+            }
+        }
+    }
+}
+
+/// The class of the largest margin, and whether no margin is NaN.
+struct Best {
+    class: f64,
+    margin: f64,
+    defined: bool,
+}
+
+impl OfMargins for Best {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        for (k, z) in z.iter().enumerate() {
+            self.defined &= !z.is_nan();
+            if *z > self.margin {
+                (self.class, self.margin) = ((first + k) as f64, *z);
             }
         }
     }
@@ -84,72 +98,57 @@ pub struct Batch<'a> {
     pub ridge: f64,
 }
 
-/// Rows that are gone through together.
-const ROWS: usize = 4;
-/// Partial sums of each of their dot products.
-const LANES: usize = 4;
-
 impl Batch<'_> {
     /// f_D(w).
     pub fn value(&self, w: &[f64]) -> f64 {
-        let rows = self.x.chunks_exact(w.len().max(1)).zip(self.y);
-        let sum: f64 =
-            rows.map(|(x, &y)| self.loss.value(self.tasks.label(self.task, y), dot(x, w))).sum();
+        let sum = kernel::run(Scan { x: self.x, w, of: Values { batch: self, sum: 0.0 } }).sum;
         sum / self.y.len() as f64 + 0.5 * self.ridge * dot(w, w)
     }
 
-    /// g ← ∇f_D(w), in one pass. Four rows go together, so that w and g are read once for the four.
+    /// g ← ∇f_D(w), in one pass.
     pub fn gradient(&self, w: &[f64], g: &mut [f64]) {
-        let d = w.len();
         g.fill(0.0);
-        let slope = |y: f64, z: f64| self.loss.derivative(self.tasks.label(self.task, y), z);
-        let mut quads = self.x.chunks_exact(ROWS * d.max(1));
-        let (labels, last_labels) = self.y.as_chunks::<ROWS>();
-        for (rows, y) in quads.by_ref().zip(labels) {
-            let (rows01, rows23) = rows.split_at(2 * d);
-            let ((x0, x1), (x2, x3)) = (rows01.split_at(d), rows23.split_at(d));
-            let z = four_dots([x0, x1, x2, x3], w);
-            let s: [f64; ROWS] = std::array::from_fn(|row| slope(y[row], z[row]));
-            add_four(s, [x0, x1, x2, x3], g);
-        }
-        for (x, &y) in quads.remainder().chunks_exact(d.max(1)).zip(last_labels) {
-            axpy(slope(y, dot(x, w)), x, g);
-        }
+        kernel::run(Gather { x: self.x, w, g: &mut *g, of: Slopes(self) });
         let scale = 1.0 / self.y.len() as f64;
         for (g, w) in g.iter_mut().zip(w) {
             *g = scale * *g + self.ridge * w;
         }
     }
+
+    /// The labels that the task gives to rows from `first` on.
+    #[inline(always)]
+    fn labels(&self, first: usize) -> [f64; BLOCK] {
+        let mut labels = [0.0; BLOCK];
+        for (label, y) in labels.iter_mut().zip(&self.y[first..]) {
+            *label = self.tasks.label(self.task, *y);
+        }
+        labels
+    }
 }
 
-/// x_rᵀw of four rows: for each, four interleaved partial sums added pairwise, then the tail in order.
-#[inline]
-fn four_dots(x: [&[f64]; ROWS], w: &[f64]) -> [f64; ROWS] {
-    let mut sums = [[0.0; LANES]; ROWS];
-    let chunks = x.map(|x| x.as_chunks::<LANES>());
-    let (w_chunks, w_tail) = w.as_chunks::<LANES>();
-    let [c0, c1, c2, c3] = chunks.map(|(chunks, _)| chunks);
-    for ((((w, x0), x1), x2), x3) in w_chunks.iter().zip(c0).zip(c1).zip(c2).zip(c3) {
-        for lane in 0..LANES {
-            sums[0][lane] += x0[lane] * w[lane];
-            sums[1][lane] += x1[lane] * w[lane];
-            sums[2][lane] += x2[lane] * w[lane];
-            sums[3][lane] += x3[lane] * w[lane];
+/// Σ_j ℓ(y_j, z_j).
+struct Values<'a> {
+    batch: &'a Batch<'a>,
+    sum: f64,
+}
+
+impl OfMargins for Values<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        self.batch.loss.values(&self.batch.labels(first)[..z.len()], z);
+        for value in z {
+            self.sum += *value;
         }
     }
-    std::array::from_fn(|row| {
-        let [a, b, c, d] = sums[row];
-        let tail = chunks[row].1.iter().zip(w_tail);
-        tail.fold((a + c) + (b + d), |sum, (x, w)| sum + x * w)
-    })
 }
 
-/// g ← g + Σ_r s_r x_r.
-#[inline]
-fn add_four(s: [f64; ROWS], x: [&[f64]; ROWS], g: &mut [f64]) {
-    let [x0, x1, x2, x3] = x;
-    for ((((g, x0), x1), x2), x3) in g.iter_mut().zip(x0).zip(x1).zip(x2).zip(x3) {
-        *g += (s[0] * x0 + s[1] * x1) + (s[2] * x2 + s[3] * x3);
+/// ℓ'(y_j, z_j).
+struct Slopes<'a>(&'a Batch<'a>);
+
+impl OfMargins for Slopes<'_> {
+    #[inline(always)]
+    fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
+        self.0.loss.derivatives(&self.0.labels(first)[..z.len()], z);
     }
 }
 

@@ -1,13 +1,22 @@
 //! Vector arithmetic with a fixed order of operations: the same bits on every machine.
 
+use super::kernel;
+use super::kernel::rows::{Axpy, Dot};
+
 /// Independent partial sums per dot product. The compiler maps them onto whatever vector registers
 /// there are; the order of additions is part of the result and does not change with them.
 const LANES: usize = 8;
+/// Vectors from this length on go through the widest registers that there are; for shorter ones the
+/// call costs what it saves.
+const LONG: usize = 64;
 
 /// aᵀb, as eight interleaved partial sums added pairwise, then the tail in order.
 #[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
+    if b.len() >= LONG {
+        return kernel::run(Dot(a, b));
+    }
     let mut lanes = [0.0; LANES];
     let (a_chunks, a_tail) = a.as_chunks::<LANES>();
     let (b_chunks, b_tail) = b.as_chunks::<LANES>();
@@ -28,6 +37,9 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[inline]
 pub fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
     debug_assert_eq!(x.len(), y.len());
+    if y.len() >= LONG {
+        return kernel::run(Axpy(alpha, x, y));
+    }
     for (y, x) in y.iter_mut().zip(x) {
         *y += alpha * x;
     }
@@ -50,7 +62,7 @@ mod tests {
 
     #[test]
     fn dot_agrees_with_the_plain_sum_for_every_length() {
-        for d in 0..40 {
+        for d in 0..200 {
             let a: Vec<f64> = (0..d).map(|i| (i as f64).sin()).collect();
             let b: Vec<f64> = (0..d).map(|i| (i as f64 * 0.7).cos()).collect();
             let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();

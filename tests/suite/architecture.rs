@@ -107,6 +107,29 @@ fn no_room_uses_one_that_it_may_not() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// Of the program's own code, tests and benches included. In documents and comments it is a word.
+#[test]
+fn unsafe_code_is_in_the_kernel_alone() {
+    let root = Path::new(REPOSITORY);
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        sources(&root.join(folder), &mut files);
+    }
+    // In two parts, so that this file has none of it.
+    let (word, lint) = (concat!("uns", "afe "), concat!("(uns", "afe_code"));
+    let mut found: Vec<String> = files
+        .iter()
+        .filter(|file| {
+            let text = fs::read_to_string(file).expect("a readable file");
+            let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            code.any(|line| line.contains(word) || line.contains(lint))
+        })
+        .map(|file| file.strip_prefix(root).expect("below the root").display().to_string())
+        .collect();
+    found.sort();
+    assert_eq!(found, ["src/learn/kernel.rs"]);
+}
+
 #[test]
 fn the_reader_of_sources_sees_every_form_of_a_path() {
     let source = "

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::experiment::{Claim, Prediction, RepeatResult, RunResult, Statement, StopReason};
+use crate::learn::kernel;
 use crate::measure::{Estimate, Metric};
 use crate::network::{EngineKind, Journey};
 use crate::privacy::LabelSummary;
@@ -256,7 +257,7 @@ impl Summary {
         metrics.extend(self.metrics.iter().map(|(metric, estimate)| (metric.name(), *estimate)));
         let mut json = json!({
             "hushmesh": env!("CARGO_PKG_VERSION"),
-            "kernel": "portable",
+            "kernel": kernel::name(),
             "name": self.name,
             "seed": self.seed,
             "repeats": self.repeats,

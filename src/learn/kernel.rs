@@ -1,0 +1,274 @@
+//! The loops over rows, written once and compiled for more than one instruction set.
+//!
+//! A [`Loop`] is written over [`Four`], four numbers that go through every operation together. It is
+//! compiled twice: for what every processor of the architecture has, and for AVX2, which is chosen at
+//! run time where the processor has it. Both do the same operations on the same lanes in the same
+//! order, each rounded on its own (no multiply-add is contracted), so both give the same bits; of a
+//! NaN only that it is one. This is the one file with `unsafe` in it: the operations of the wider
+//! registers, and the call that is allowed once the processor has said that it has them.
+
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(
+        unsafe_code,
+        reason = "registers of the processor, used once it has said that it has them"
+    )
+)]
+
+pub(super) mod exponential;
+pub(super) mod rows;
+pub(super) mod symmetric;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Four numbers that go through every operation together.
+pub(super) trait Four: Copy {
+    /// Rows whose dot products fit into the registers together.
+    const ROWS: usize;
+
+    /// The same number four times.
+    fn splat(x: f64) -> Self;
+    /// Four that stand one after the other.
+    fn load(x: &[f64; 4]) -> Self;
+    /// Puts them back.
+    fn store(self, x: &mut [f64; 4]);
+    /// The sum, lane by lane.
+    fn plus(self, other: Self) -> Self;
+    /// The product, lane by lane.
+    fn times(self, other: Self) -> Self;
+
+    /// The four themselves.
+    #[inline(always)]
+    fn array(self) -> [f64; 4] {
+        let mut x = [0.0; 4];
+        self.store(&mut x);
+        x
+    }
+}
+
+/// A loop, with what it runs over.
+pub(super) trait Loop {
+    /// What it returns.
+    type Output;
+
+    /// Runs it. Implementations are `#[inline(always)]`, so that they are compiled anew into each
+    /// function that calls them.
+    fn run<F: Four>(self) -> Self::Output;
+}
+
+/// Nothing is known yet of the processor.
+const UNKNOWN: u8 = 0;
+/// What every processor of the architecture has.
+const PORTABLE: u8 = 1;
+/// AVX2.
+#[cfg(target_arch = "x86_64")]
+const AVX2: u8 = 2;
+
+/// Which of them the loops take from now on.
+static CHOSEN: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// From now on, loops take what every processor of the architecture has; results do not change.
+pub fn force_portable() {
+    CHOSEN.store(PORTABLE, Ordering::Relaxed);
+}
+
+/// What loops are compiled for on this processor: `avx2` or `portable`.
+pub fn name() -> &'static str {
+    match chosen() {
+        #[cfg(target_arch = "x86_64")]
+        AVX2 => "avx2",
+        _ => "portable",
+    }
+}
+
+/// Σ_k x_k, as fast as it can be read: what other passes over the same numbers are measured against.
+pub fn sum(x: &[f64]) -> f64 {
+    run(rows::Sum(x))
+}
+
+#[inline(always)]
+fn chosen() -> u8 {
+    match CHOSEN.load(Ordering::Relaxed) {
+        UNKNOWN => choose(),
+        known => known,
+    }
+}
+
+/// Asks the processor, once.
+#[cold]
+fn choose() -> u8 {
+    #[cfg(target_arch = "x86_64")]
+    let found = if is_x86_feature_detected!("avx2") { AVX2 } else { PORTABLE };
+    #[cfg(not(target_arch = "x86_64"))]
+    let found = PORTABLE;
+    // Whoever forced the other meanwhile has the last word.
+    match CHOSEN.compare_exchange(UNKNOWN, found, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => found,
+        Err(forced) => forced,
+    }
+}
+
+/// Runs a loop on the widest registers that there are.
+#[inline(always)]
+pub(super) fn run<L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if chosen() == AVX2 {
+        // SAFETY: the processor has AVX2: it is chosen nowhere but in `choose`.
+        return unsafe { x86::on_avx2(work) };
+    }
+    on_portable(work)
+}
+
+/// Runs a loop on what every processor of the architecture has.
+#[inline(never)]
+fn on_portable<L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    return work.run::<x86::Sse2>();
+    #[cfg(not(target_arch = "x86_64"))]
+    return work.run::<[f64; 4]>();
+}
+
+/// Asks for the cache line of x[at], if there is one, before it is needed. No more than a hint.
+#[inline(always)]
+pub(super) fn prefetch(x: &[f64], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(x) = x.get(at) {
+        // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(x).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (x, at);
+}
+
+/// What the others must agree with, and what other architectures take.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+impl Four for [f64; 4] {
+    const ROWS: usize = 2;
+
+    #[inline(always)]
+    fn splat(x: f64) -> Self {
+        [x; 4]
+    }
+
+    #[inline(always)]
+    fn load(x: &[f64; 4]) -> Self {
+        *x
+    }
+
+    #[inline(always)]
+    fn store(self, x: &mut [f64; 4]) {
+        *x = self;
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        std::array::from_fn(|lane| self[lane] + other[lane])
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        std::array::from_fn(|lane| self[lane] * other[lane])
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128d, __m256d, _mm_add_pd, _mm_loadu_pd, _mm_mul_pd, _mm_set1_pd, _mm_storeu_pd,
+        _mm256_add_pd, _mm256_loadu_pd, _mm256_mul_pd, _mm256_set1_pd, _mm256_storeu_pd,
+    };
+
+    use super::{Four, Loop};
+
+    /// Runs a loop on AVX2.
+    #[target_feature(enable = "avx2")]
+    #[inline(never)]
+    pub(super) fn on_avx2<L: Loop>(work: L) -> L::Output {
+        work.run::<Avx2>()
+    }
+
+    /// Two registers of SSE2, which every processor of x86_64 has.
+    #[derive(Clone, Copy)]
+    pub(super) struct Sse2(__m128d, __m128d);
+
+    impl Four for Sse2 {
+        const ROWS: usize = 2;
+
+        #[inline(always)]
+        fn splat(x: f64) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            unsafe { Self(_mm_set1_pd(x), _mm_set1_pd(x)) }
+        }
+
+        #[inline(always)]
+        fn load(x: &[f64; 4]) -> Self {
+            // SAFETY: both addresses are those of two numbers within the four.
+            unsafe { Self(_mm_loadu_pd(x.as_ptr()), _mm_loadu_pd(x.as_ptr().add(2))) }
+        }
+
+        #[inline(always)]
+        fn store(self, x: &mut [f64; 4]) {
+            // SAFETY: both addresses are those of two numbers within the four.
+            unsafe {
+                _mm_storeu_pd(x.as_mut_ptr(), self.0);
+                _mm_storeu_pd(x.as_mut_ptr().add(2), self.1);
+            }
+        }
+
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            unsafe { Self(_mm_add_pd(self.0, other.0), _mm_add_pd(self.1, other.1)) }
+        }
+
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            unsafe { Self(_mm_mul_pd(self.0, other.0), _mm_mul_pd(self.1, other.1)) }
+        }
+    }
+
+    /// A register of AVX2. None but [`on_avx2`] names it, which runs where there are such registers:
+    /// what makes all of its operations safe.
+    #[derive(Clone, Copy)]
+    struct Avx2(__m256d);
+
+    impl Four for Avx2 {
+        const ROWS: usize = 4;
+
+        #[inline(always)]
+        fn splat(x: f64) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe { _mm256_set1_pd(x) })
+        }
+
+        #[inline(always)]
+        fn load(x: &[f64; 4]) -> Self {
+            // SAFETY: within `on_avx2`; the address is that of four numbers.
+            Self(unsafe { _mm256_loadu_pd(x.as_ptr()) })
+        }
+
+        #[inline(always)]
+        fn store(self, x: &mut [f64; 4]) {
+            // SAFETY: within `on_avx2`; the address is that of four numbers.
+            unsafe { _mm256_storeu_pd(x.as_mut_ptr(), self.0) }
+        }
+
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe { _mm256_add_pd(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe { _mm256_mul_pd(self.0, other.0) })
+        }
+    }
+}
