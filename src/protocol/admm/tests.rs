@@ -95,9 +95,9 @@ impl Watched {
         self.traces.lock().unwrap().push(Trace {
             peer: me,
             round,
-            w: self.peer.w.clone(),
+            w: self.peer.numbers.w().to_vec(),
             sent: sent.to_vec(),
-            gamma: self.peer.gamma.clone(),
+            gamma: self.peer.numbers.gamma().to_vec(),
         });
     }
 }
@@ -369,7 +369,9 @@ fn a_replaced_record_moves_the_argmin_no_further_than_is_booked_and_nearly_as_fa
         let objective = Objective::mean(Samples::new(x, y), Loss::Logistic);
         let mut w = vec![0.0; b.len()];
         let problem = Subproblem { objective, quadratic, linear: b };
-        let solved = ChordNewton::new().solve(&problem, &mut w, 1e-13, &mut Vec::new());
+        let mut numbers = vec![0.0; ChordNewton::numbers(m, b.len())];
+        let solved =
+            ChordNewton::new().solve(&problem, &mut w, &mut numbers, 1e-13, &mut Vec::new());
         assert!(solved.converged);
         w
     };
