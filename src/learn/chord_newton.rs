@@ -440,19 +440,19 @@ mod tests {
         w: &[f64],
     ) -> Vec<f64> {
         let m = y.len() as f64;
+        let slopes: Vec<f64> = (0..y.len())
+            .map(|j| {
+                let z: f64 = (0..w.len()).map(|c| x[[j, c]] * w[c]).sum();
+                match loss {
+                    Loss::Logistic => -y[j] / (1.0 + (y[j] * z).exp()),
+                    Loss::Squared => z - y[j],
+                    Loss::Hinge => unreachable!("it has no Hessian"),
+                }
+            })
+            .collect();
         (0..w.len())
             .map(|k| {
-                let data: f64 = (0..y.len())
-                    .map(|j| {
-                        let z: f64 = (0..w.len()).map(|c| x[[j, c]] * w[c]).sum();
-                        let slope = match loss {
-                            Loss::Logistic => -y[j] / (1.0 + (y[j] * z).exp()),
-                            Loss::Squared => z - y[j],
-                            Loss::Hinge => unreachable!("it has no Hessian"),
-                        };
-                        slope * x[[j, k]] / m
-                    })
-                    .sum();
+                let data: f64 = (0..y.len()).map(|j| slopes[j] * x[[j, k]] / m).sum();
                 data + q * w[k] + b[k]
             })
             .collect()
