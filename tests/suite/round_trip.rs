@@ -564,7 +564,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     };
     let inexact = (number(1e-12, 1.0), number(1e-14, 1.0))
         .prop_map(|(share, first)| Inexact { share, first });
-    let solving = (number(1e-14, 1.0), number(0.0, 0.1), prop::option::of(inexact));
+    let solving = (number(1e-14, 1.0), number(0.0, 0.1), prop::option::of(inexact).boxed()).boxed();
     let protocol = prop_oneof![
         (auto_or(1e-12, 1e12), 1_u32.., solving, objective_noise(), primal_noise()).prop_map(
             |(penalty, rounds, (tolerance, slack, inexact), objective_noise, primal_noise)| {
