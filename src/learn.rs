@@ -9,11 +9,13 @@ mod descent;
 pub mod kernel;
 mod loss;
 mod model;
+mod normal_equations;
 mod objective;
 mod one_vs_all;
 mod regulariser;
 mod svm;
 mod vector;
+mod woodbury;
 
 pub use central::{Central, CentralError, ball_optimum, central_optimum, flat_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};

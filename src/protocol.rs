@@ -27,7 +27,7 @@ use self::gradient_queries::{GradientQueriesConfig, QueryLearner};
 use self::party::{MOST_MESSAGES, MasksConfig, Party, SumConfig};
 use self::walk_sgd::{WalkParameters, WalkPeer, WalkSgdConfig};
 use self::weighted_erm::{ErmLearner, ErmVariant, WeightedErmConfig};
-use crate::learn::Clipping;
+use crate::learn::{Clipping, Loss};
 
 pub use automatic::Automatic;
 pub use own_loss::{Problem, sample_moves};
@@ -72,6 +72,8 @@ pub struct Extent {
     pub tasks: usize,
     /// Whether averages are kept.
     pub averages: bool,
+    /// The loss of a sample.
+    pub loss: Loss,
 }
 
 /// What a protocol will send and hold, before anything runs.
@@ -193,14 +195,20 @@ impl ProtocolConfig {
     /// What the protocol will send and hold. For a walk the number of hops is a guess: as many as
     /// updates, which it is where every visit finds data.
     pub fn footprint(&self, extent: Extent) -> Footprint {
-        let Extent { peers, links, mean_degree, samples, dimension: d, tasks, averages } = extent;
+        let Extent { peers, links, mean_degree, samples, dimension: d, tasks, averages, loss } =
+            extent;
         let shares = std::iter::repeat_n(samples / peers, peers);
         let rounds = self.rounds(shares);
         if let Some(sum) = self.sum() {
             return self.footprint_of_sum(sum, extent, rounds);
         }
         let (message, greeting, memory) = match self {
-            Self::Admm(_) => (AdmmPeer::message_bytes(d), 0, AdmmPeer::memory(mean_degree, d)),
+            Self::Admm(admm) => {
+                let asked_for = (admm.objective_noise.is_some(), averages);
+                let each = samples / peers;
+                let memory = AdmmPeer::memory(mean_degree, d, each, loss, asked_for);
+                (AdmmPeer::message_bytes(d), 0, memory)
+            }
             Self::GradientDescent(_) | Self::GradientTracking(_) => {
                 let tracking = matches!(self, Self::GradientTracking(_));
                 (

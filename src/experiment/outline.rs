@@ -78,6 +78,7 @@ impl Outline {
             dimension: d,
             tasks: data.classes.max(1),
             averages: scenario.measure.has(What::Average),
+            loss: scenario.model.loss,
         };
         let footprint = scenario.protocol.footprint(extent);
         let samples = data.train_rows * (d + 1) * 8 / n;

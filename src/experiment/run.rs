@@ -377,6 +377,7 @@ fn run_peers(
             let parameters = Arc::new(AdmmParameters {
                 tolerance: admm.tolerance,
                 slack: admm.slack,
+                inexact: admm.inexact,
                 objective_noise: objective_noise(scenario, streams),
                 primal_noise: admm
                     .primal_noise

@@ -1,21 +1,42 @@
-//! The local argmin of a round: Newton's method that keeps its Cholesky factor.
+//! The local argmin of a round: Newton's method that keeps its factor.
 //!
 //! Between two rounds of a consensus method a peer's minimiser moves little, so the Hessian of
 //! some earlier round still contracts the error by orders of magnitude per step. A chord step
 //! costs one pass over the samples; a new factor costs about d/4 of them, and is paid for only
-//! when the old one would need more than a few further steps.
+//! when chord steps have cost, or would cost, as much.
+//!
+//! What stands for the Hessian is chosen when the samples are first seen:
+//!
+//! | the problem | what is kept | a step |
+//! |---|---|---|
+//! | no samples | nothing | none: w = −b/q |
+//! | squared loss, d ≤ [`DENSE_LIMIT`] | H⁻¹ or the factor of H, once for all | none: w = H⁻¹(Xᵀy/m − b) |
+//! | little curvature beside q | nothing | g/(q + L/2) |
+//! | far fewer samples than features | an m × m factor | by Woodbury's identity |
+//! | d ≤ [`DENSE_LIMIT`] | the factor of H | two triangular solves |
+//! | else | nothing | conjugate gradients |
 
 use super::cholesky::Packed;
 use super::conjugate_gradients::conjugate_gradients;
+use super::loss::Loss;
+use super::normal_equations::NormalEquations;
 use super::objective::Objective;
-use super::vector::{axpy, norm};
+use super::vector::{axpy, dot, norm};
+use super::woodbury;
 
 /// Up to this dimension a peer keeps a dense factor (d(d + 1)/2 numbers); above it the step comes
-/// from conjugate gradients and no matrix is formed.
+/// from conjugate gradients and no matrix is formed, unless the samples are as few as this.
 pub const DENSE_LIMIT: usize = 512;
 
-/// A new factor is made when the old one would need more chord steps than this to finish.
+/// Chord steps in a solve that even a new factor would take: they are not held against the old one.
+const FREE_STEPS: usize = 2;
+/// However cheap a new factor is, the old one may cost so many steps more.
 const PATIENCE: f64 = 4.0;
+/// By which factor a step without any matrix must provably shrink the gradient to be preferred: then a
+/// solve of a later round takes no more passes than with a factor, as measured.
+const SCALED_CONTRACTION: f64 = 1e-3;
+/// The same beside Woodbury's identity, whose steps take two passes each, with a Hessian that changes.
+const SCALED_CONTRACTION_FEW: f64 = 1e-2;
 /// Newton steps after which the solver gives up and reports the residual it reached.
 const STEP_LIMIT: usize = 100;
 /// A step shorter than this share of Newton's makes no progress in floating point.
@@ -44,25 +65,49 @@ impl Subproblem<'_> {
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved {
-    /// Norm of the gradient at the returned point.
+    /// Norm of the gradient at the returned point: computed, or for squared loss a proven bound on it.
     pub residual: f64,
     /// Whether the residual is as small as was asked for, or as rounding allows.
     pub converged: bool,
-    /// Passes over the samples that it took: gradients and Hessian products 1 each, a Hessian d/4.
+    /// Passes over the samples that it took: gradients and Hessian products 1 each, a Hessian d/4, a
+    /// matrix of inner products of samples m/4.
     pub passes: f64,
 }
 
-/// The solver's memory of one peer: ∇F at its last point, and the factor.
+/// What a solver remembers of its peer's Hessian.
+#[derive(Clone, Debug, Default)]
+enum Kept {
+    /// It has not seen the samples yet.
+    #[default]
+    Unseen,
+    /// There are none.
+    Nothing,
+    /// Squared loss: all that there is to know; none where rounding has left H without a factor.
+    Normal(Option<Box<NormalEquations>>),
+    /// (q + L/2)I, where ∇²F lies between 0 and LI: a step shrinks |g| by L/(2q + L) or more,
+    /// wherever it starts.
+    Scaled(f64),
+    /// The m × m factor of Woodbury's identity, if it is of use.
+    Few(Packed, bool),
+    /// The factor of the Hessian, if it is of use.
+    Dense(Packed, bool),
+    /// Nothing: the Hessian is multiplied with.
+    Products,
+}
+
+/// The solver's memory of one peer, beside the numbers that the caller keeps for it: ∇F at its last
+/// point (for squared loss −Xᵀy/m in its place), and what stands for the Hessian.
 ///
 /// The last solve ended by evaluating ∇F at the point that the next one starts from, so a warm
 /// start costs no pass of its own.
 #[derive(Clone, Debug, Default)]
 pub struct ChordNewton {
-    of_loss: Vec<f64>,
+    kept: Kept,
     /// The mean |ℓ'| there, and the largest norm of a row: how large the terms of ∇F are.
     slopes: f64,
     reach: f64,
-    factor: Option<Packed>,
+    /// Passes that chord steps have cost since the factor was made, beyond what a new one would take.
+    owed: f64,
 }
 
 impl ChordNewton {
@@ -71,69 +116,171 @@ impl ChordNewton {
         Self::default()
     }
 
+    /// How many numbers the caller keeps from solve to solve for m samples of d features.
+    pub fn numbers(m: usize, d: usize) -> usize {
+        match m {
+            0 => 0,
+            _ if woodbury::few(m, d, DENSE_LIMIT) => d + m,
+            _ => d,
+        }
+    }
+
+    /// The most numbers that the solver allocates itself for m samples of d features.
+    pub fn factor_numbers(m: usize, d: usize, loss: Loss) -> usize {
+        let triangle = |n: usize| n * (n + 1) / 2;
+        match loss {
+            _ if m == 0 => 0,
+            _ if woodbury::few(m, d, DENSE_LIMIT) => triangle(m),
+            _ if d > DENSE_LIMIT => 0,
+            Loss::Squared => NormalEquations::numbers(d),
+            Loss::Logistic | Loss::Hinge => triangle(d),
+        }
+    }
+
     /// Moves w to the minimiser, until |gradient|₂ ≤ tolerance or rounding stops it. A problem that
     /// leaves the finite numbers has no minimiser: w becomes NaN.
     ///
-    /// w must be where the last solve of this memory left it (anywhere, the first time).
-    /// `workspace` is scratch space that the caller lends and may share among peers.
+    /// Between the solves of one memory only `linear` and the tolerance may change. w must be where
+    /// the last one left it (anywhere, the first time), and so must `numbers`, of which there are as
+    /// many as [`Self::numbers`] says. `workspace` is scratch space that the caller lends and may share
+    /// among peers; it grows to what the largest of them needs and is not touched by the heap after.
     pub fn solve(
         &mut self,
         problem: &Subproblem<'_>,
         w: &mut [f64],
+        numbers: &mut [f64],
         tolerance: f64,
         workspace: &mut Vec<f64>,
     ) -> Solved {
         let d = w.len();
         let m = problem.objective.samples.len();
-        workspace.clear();
-        workspace.resize(if d <= DENSE_LIMIT { 4 * d } else { 7 * d + m }, 0.0);
+        let needed = 5 * d + (3 * d + m).max(2 * m);
+        if workspace.len() < needed {
+            workspace.resize(needed, 0.0);
+        }
+        let mut passes = 0.0;
+        let first = matches!(self.kept, Kept::Unseen);
+        if first {
+            passes += self.look(problem, tolerance);
+        }
+        let solved = match &self.kept {
+            Kept::Nothing => without_samples(problem, w, workspace),
+            Kept::Normal(Some(equations)) => {
+                let (r, rest) = workspace.split_at_mut(d);
+                if first {
+                    // ∇F(0) = −Xᵀy/m.
+                    rest[..d].fill(0.0);
+                    self.slopes = problem.objective.gradient(&rest[..d], numbers);
+                    passes += 1.0;
+                }
+                for ((r, moment), b) in r.iter_mut().zip(&*numbers).zip(problem.linear) {
+                    *r = -moment - b;
+                }
+                let residual = equations.solve(r, w);
+                if residual <= tolerance {
+                    Solved { residual, converged: true, passes: 0.0 }
+                } else {
+                    // The bound does not suffice: the gradient itself is looked at, and the model mended.
+                    let (of_loss, rest) = workspace.split_at_mut(d);
+                    self.iterate(problem, w, (of_loss, &mut []), true, tolerance, rest)
+                }
+            }
+            Kept::Normal(None) => Solved { residual: f64::NAN, converged: false, passes: 0.0 },
+            _ => {
+                let (of_loss, roots) = numbers.split_at_mut(d);
+                self.iterate(problem, w, (of_loss, roots), first, tolerance, workspace)
+            }
+        };
+        if !solved.residual.is_finite() {
+            w.fill(f64::NAN);
+        }
+        Solved { passes: passes + solved.passes, ..solved }
+    }
+
+    /// Looks at the samples and chooses what to keep; returns the price in passes.
+    fn look(&mut self, problem: &Subproblem<'_>, tolerance: f64) -> f64 {
+        let Objective { samples, loss, scale } = problem.objective;
+        let (m, d, q) = (samples.len(), samples.dimension(), problem.quadratic);
+        let few = woodbury::few(m, d, DENSE_LIMIT);
+        self.reach = samples.reach();
+        if m == 0 {
+            self.kept = Kept::Nothing;
+            return 0.0;
+        }
+        if loss == Loss::Squared && d <= DENSE_LIMIT && !few {
+            let equations = NormalEquations::new(&problem.objective, q, tolerance);
+            self.kept = Kept::Normal(equations.map(Box::new));
+            return d as f64 / 4.0;
+        }
+        // L: the trace of XᵀX bounds its largest eigenvalue; where it is cheap, so does the largest sum
+        // of a row of |XXᵀ|.
+        let (greatest, price) = if few {
+            let row_sum = |x: &[f64]| samples.rows().map(|(other, _)| dot(x, other).abs()).sum();
+            (samples.rows().map(|(x, _)| row_sum(x)).fold(0.0, f64::max), 0.5 * m as f64)
+        } else {
+            (samples.rows().map(|(x, _)| dot(x, x)).sum::<f64>(), 0.5)
+        };
+        let curvature: f64 = loss.smoothness() * scale * greatest;
+        let contraction =
+            if few && loss != Loss::Squared { SCALED_CONTRACTION_FEW } else { SCALED_CONTRACTION };
+        self.kept = match few {
+            _ if curvature <= contraction * (2.0 * q + curvature) => {
+                Kept::Scaled(q + 0.5 * curvature)
+            }
+            true => Kept::Few(Packed::identity(m, q), false),
+            false if d <= DENSE_LIMIT => Kept::Dense(Packed::identity(d, q), false),
+            false => Kept::Products,
+        };
+        price
+    }
+
+    /// Newton's method from w, with ∇F(w) in `of_loss` unless it is `unknown`. `roots` are those of
+    /// Woodbury's identity.
+    fn iterate(
+        &mut self,
+        problem: &Subproblem<'_>,
+        w: &mut [f64],
+        (of_loss, roots): (&mut [f64], &mut [f64]),
+        unknown: bool,
+        tolerance: f64,
+        workspace: &mut [f64],
+    ) -> Solved {
+        let d = w.len();
         let (g, rest) = workspace.split_at_mut(d);
         let (step, rest) = rest.split_at_mut(d);
         let (trial, rest) = rest.split_at_mut(d);
         let (trial_of_loss, scratch) = rest.split_at_mut(d);
-
         let mut passes = 0.0;
-        if self.of_loss.is_empty() {
-            self.of_loss.resize(d, 0.0);
-            self.slopes = problem.objective.gradient(w, &mut self.of_loss);
-            self.reach = problem.objective.samples.reach();
+        if unknown {
+            self.slopes = problem.objective.gradient(w, of_loss);
             passes += 1.0;
         }
-        problem.total_gradient(&self.of_loss, w, g);
+        problem.total_gradient(of_loss, w, g);
         let mut residual = norm(g);
-        let mut exact = false;
         let mut floor = 0.0;
+        let mut chords = 0;
 
         for _ in 0..STEP_LIMIT {
             floor = self.rounding(problem, w);
             if residual <= tolerance.max(floor) || !residual.is_finite() {
                 break;
             }
-            if d > DENSE_LIMIT {
-                passes += newton_step(problem, w, g, step, scratch);
-                exact = true;
-            } else {
-                if self.factor.is_none() {
-                    passes += self.refactor(problem, w);
-                    exact = true;
-                }
-                let Some(factor) = &self.factor else { break };
-                step.copy_from_slice(g);
-                factor.solve(step);
-            }
+            let Some((exact, price)) = self.direction(problem, w, g, (step, roots), scratch) else {
+                break;
+            };
+            passes += price;
             // The exact Newton direction lowers |g| for short enough steps, so damping on |g| is a
             // line search without function values; a chord step that fails asks for a new factor.
             let mut damping = 1.0;
-            let mut trial_slopes;
             let accepted = loop {
                 trial.copy_from_slice(w);
                 axpy(-damping, step, trial);
-                trial_slopes = problem.objective.gradient(trial, trial_of_loss);
+                let slopes = problem.objective.gradient(trial, trial_of_loss);
                 passes += 1.0;
                 problem.total_gradient(trial_of_loss, trial, g);
                 let reached = norm(g);
                 if reached < residual * (1.0 - 1e-4 * damping) {
-                    break Some((reached, trial_slopes));
+                    break Some((reached, slopes));
                 }
                 damping *= 0.5;
                 if !exact || damping < LEAST_DAMPING {
@@ -144,27 +291,100 @@ impl ChordNewton {
                 Some((reached, slopes)) => {
                     self.slopes = slopes;
                     w.copy_from_slice(trial);
-                    self.of_loss.copy_from_slice(trial_of_loss);
+                    of_loss.copy_from_slice(trial_of_loss);
                     let steps_left = (tolerance / reached).ln() / (reached / residual).ln();
                     residual = reached;
-                    exact = false;
-                    if residual > tolerance && steps_left > PATIENCE {
-                        self.factor = None;
-                    }
+                    chords += 1;
+                    self.weigh(d, chords, if residual > tolerance { steps_left } else { 0.0 });
                 }
                 None if exact => break,
                 None => {
-                    self.factor = None;
-                    problem.total_gradient(&self.of_loss, w, g);
+                    self.forget();
+                    problem.total_gradient(of_loss, w, g);
                 }
             }
-        }
-        if !residual.is_finite() {
-            w.fill(f64::NAN);
         }
         // Damping may give up a little above the floor, which is a typical error, not a bound.
         let converged = residual.is_finite() && residual <= tolerance.max(100.0 * floor);
         Solved { residual, converged, passes }
+    }
+
+    /// step ← an approximation of H⁻¹g. Returns whether H is that of w itself, so that damping makes
+    /// sense, and the price in passes; none where rounding has left no factor.
+    fn direction(
+        &mut self,
+        problem: &Subproblem<'_>,
+        w: &[f64],
+        g: &[f64],
+        (step, roots): (&mut [f64], &mut [f64]),
+        scratch: &mut [f64],
+    ) -> Option<(bool, f64)> {
+        let (objective, q) = (&problem.objective, problem.quadratic);
+        let (d, m) = (w.len(), objective.samples.len());
+        match &mut self.kept {
+            Kept::Unseen | Kept::Nothing | Kept::Normal(None) => None,
+            Kept::Normal(Some(equations)) => {
+                equations.step(g, step);
+                Some((true, 0.0))
+            }
+            Kept::Scaled(shift) => {
+                step.iter_mut().zip(g).for_each(|(step, g)| *step = g / *shift);
+                // Proven to contract: if it does not, rounding is all that is left, and so it is no
+                // use to ask for a better one.
+                Some((true, 0.0))
+            }
+            Kept::Few(gram, valid) => {
+                let (margins, _) = scratch.split_at_mut(m);
+                let fresh = !*valid;
+                if fresh {
+                    *valid = woodbury::factor(objective, q, w, roots, gram, margins);
+                    self.owed = 0.0;
+                }
+                valid.then(|| {
+                    woodbury::solve(objective, q, (roots, gram), g, step, margins);
+                    (fresh, 1.0 + if fresh { 0.25 * m as f64 } else { 0.0 })
+                })
+            }
+            Kept::Dense(factor, valid) => {
+                let fresh = !*valid;
+                if fresh {
+                    factor.set_identity(q);
+                    objective.add_hessian(w, factor);
+                    // Positive definite by q > 0; only non-finite data can fail.
+                    *valid = factor.factor().is_ok();
+                    self.owed = 0.0;
+                }
+                valid.then(|| {
+                    step.copy_from_slice(g);
+                    factor.solve(step);
+                    (fresh, if fresh { 0.25 * d as f64 } else { 0.0 })
+                })
+            }
+            Kept::Products => Some((true, newton_step(problem, w, g, step, scratch))),
+        }
+    }
+
+    /// Gives the factor up once what it has cost and will cost in this solve, beyond what a new one
+    /// would, comes to the price of that one: so that both together are never more than twice what
+    /// hindsight would have spent.
+    fn weigh(&mut self, d: usize, chords: usize, steps_left: f64) {
+        let (each, price) = match &self.kept {
+            Kept::Few(gram, _) => (2.0, 0.25 * gram.dimension() as f64),
+            Kept::Dense(..) => (1.0, 0.25 * d as f64),
+            _ => return,
+        };
+        if chords > FREE_STEPS {
+            self.owed += each;
+        }
+        if steps_left > 1.0 && self.owed + each * steps_left > price.max(each * PATIENCE) {
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        if let Kept::Few(_, valid) | Kept::Dense(_, valid) = &mut self.kept {
+            *valid = false;
+        }
     }
 
     /// The rounding error of the gradient at w. ∇F is small at the solution because large terms
@@ -174,15 +394,17 @@ impl ChordNewton {
         let of_loss = (self.slopes + margin) * self.reach;
         4.0 * f64::EPSILON * (of_loss + problem.quadratic * norm(w) + norm(problem.linear))
     }
+}
 
-    /// Factors the Hessian at w; returns its price in passes.
-    fn refactor(&mut self, problem: &Subproblem<'_>, w: &[f64]) -> f64 {
-        let mut hessian = Packed::identity(w.len(), problem.quadratic);
-        problem.objective.add_hessian(w, &mut hessian);
-        // Positive definite by q > 0; only non-finite data can fail, and then no factor is kept.
-        self.factor = hessian.factor().is_ok().then_some(hessian);
-        w.len() as f64 / 4.0
+/// w ← −b/q, and what rounding leaves of qw + b.
+fn without_samples(problem: &Subproblem<'_>, w: &mut [f64], workspace: &mut [f64]) -> Solved {
+    let left = &mut workspace[..w.len()];
+    for ((w, left), b) in w.iter_mut().zip(left.iter_mut()).zip(problem.linear) {
+        *w = -b / problem.quadratic;
+        *left = problem.quadratic * *w + b;
     }
+    let residual = norm(left);
+    Solved { residual, converged: residual.is_finite(), passes: 0.0 }
 }
 
 /// step ← (∇²F(w) + qI)⁻¹ g, inexactly: to a relative residual of min(½, √|g|), which keeps
@@ -223,22 +445,27 @@ mod tests {
         w: &[f64],
     ) -> Vec<f64> {
         let m = y.len() as f64;
+        let slopes: Vec<f64> = (0..y.len())
+            .map(|j| {
+                let z: f64 = (0..w.len()).map(|c| x[[j, c]] * w[c]).sum();
+                match loss {
+                    Loss::Logistic => -y[j] / (1.0 + (y[j] * z).exp()),
+                    Loss::Squared => z - y[j],
+                    Loss::Hinge => unreachable!("it has no Hessian"),
+                }
+            })
+            .collect();
         (0..w.len())
             .map(|k| {
-                let data: f64 = (0..y.len())
-                    .map(|j| {
-                        let z: f64 = (0..w.len()).map(|c| x[[j, c]] * w[c]).sum();
-                        let slope = match loss {
-                            Loss::Logistic => -y[j] / (1.0 + (y[j] * z).exp()),
-                            Loss::Squared => z - y[j],
-                            Loss::Hinge => unreachable!("it has no Hessian"),
-                        };
-                        slope * x[[j, k]] / m
-                    })
-                    .sum();
+                let data: f64 = (0..y.len()).map(|j| slopes[j] * x[[j, k]] / m).sum();
                 data + q * w[k] + b[k]
             })
             .collect()
+    }
+
+    fn solve_once(problem: &Subproblem<'_>, w: &mut [f64], tolerance: f64) -> Solved {
+        let mut numbers = vec![0.0; ChordNewton::numbers(problem.objective.samples.len(), w.len())];
+        ChordNewton::new().solve(problem, w, &mut numbers, tolerance, &mut Vec::new())
     }
 
     fn problem_data(m: usize, d: usize) -> (Array2<f64>, Vec<f64>, Vec<f64>) {
@@ -251,12 +478,20 @@ mod tests {
     #[test]
     fn the_gradient_vanishes_at_the_solution_dense_and_matrix_free() {
         for loss in [Loss::Logistic, Loss::Squared] {
-            for (m, d) in [(1, 1), (7, 3), (40, 20), (30, DENSE_LIMIT), (30, DENSE_LIMIT + 88)] {
+            for (m, d) in [
+                (1, 1),
+                (7, 3),
+                (40, 20),
+                (5, 20),
+                (300, DENSE_LIMIT),
+                (30, DENSE_LIMIT + 88),
+                (DENSE_LIMIT + 8, DENSE_LIMIT + 10),
+            ] {
                 let (x, y, b) = problem_data(m, d);
                 let objective = Objective::mean(Samples::new(x.view(), &y), loss);
                 let problem = Subproblem { objective, quadratic: 0.05, linear: &b };
                 let mut w = vec![0.0; d];
-                let solved = ChordNewton::new().solve(&problem, &mut w, 1e-11, &mut Vec::new());
+                let solved = solve_once(&problem, &mut w, 1e-11);
                 assert!(
                     solved.converged && solved.residual <= 1e-11,
                     "{loss:?} {m} × {d}: {solved:?}"
@@ -273,14 +508,14 @@ mod tests {
         let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
         let problem = Subproblem { objective, quadratic: 1e-3, linear: &b };
         let mut w = vec![1e4, -1e4];
-        let solved = ChordNewton::new().solve(&problem, &mut w, 1e-10, &mut Vec::new());
+        let solved = solve_once(&problem, &mut w, 1e-10);
         assert!(solved.residual <= 1e-10, "{solved:?}");
 
         let nothing = Array2::zeros((0, 2));
         let objective = Objective::mean(Samples::new(nothing.view(), &[]), Loss::Logistic);
         let problem = Subproblem { objective, quadratic: 2.0, linear: &[1.0, -3.0] };
         let mut w = vec![0.0; 2];
-        ChordNewton::new().solve(&problem, &mut w, 1e-12, &mut Vec::new());
+        solve_once(&problem, &mut w, 1e-12);
         assert!((w[0] + 0.5).abs() < 1e-15 && (w[1] - 1.5).abs() < 1e-15, "{w:?}");
     }
 
@@ -291,9 +526,10 @@ mod tests {
         let problem = Subproblem { objective, quadratic: 0.3, linear: &b };
         let mut w = vec![0.0; 5];
         let mut solver = ChordNewton::new();
-        let mut workspace = Vec::new();
-        solver.solve(&problem, &mut w, 1e-10, &mut workspace);
-        assert_eq!(solver.solve(&problem, &mut w, 1e-10, &mut workspace).passes, 0.0);
+        let (mut numbers, mut workspace) = (vec![0.0; ChordNewton::numbers(40, 5)], Vec::new());
+        solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
+        let again = solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
+        assert_eq!(again.passes, 0.0);
     }
 
     #[test]
@@ -302,7 +538,7 @@ mod tests {
         let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
         let problem = Subproblem { objective, quadratic: 0.3, linear: &b };
         let mut w = vec![0.0; 5];
-        let solved = ChordNewton::new().solve(&problem, &mut w, 0.0, &mut Vec::new());
+        let solved = solve_once(&problem, &mut w, 0.0);
         assert!(solved.residual < 1e-14 && solved.passes < 60.0, "{solved:?}");
     }
 
@@ -315,7 +551,7 @@ mod tests {
                 let objective = Objective::mean(Samples::new(x.view(), &y), loss);
                 let problem = Subproblem { objective, quadratic: 0.3, linear: &b };
                 let mut w = vec![0.0; 3];
-                let solved = ChordNewton::new().solve(&problem, &mut w, 1e-10, &mut Vec::new());
+                let solved = solve_once(&problem, &mut w, 1e-10);
                 assert!(solved.converged, "{size} {loss:?}: {solved:?}");
                 // What is left of the gradient is nothing beside its terms.
                 let terms = size * y.len() as f64;
@@ -331,7 +567,129 @@ mod tests {
         let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
         let problem = Subproblem { objective, quadratic: 0.1, linear: &[0.0, 0.0] };
         let mut w = vec![0.0; 2];
-        let solved = ChordNewton::new().solve(&problem, &mut w, 1e-10, &mut Vec::new());
+        let solved = solve_once(&problem, &mut w, 1e-10);
         assert!(!solved.converged && w.iter().all(|w| w.is_nan()), "{solved:?} {w:?}");
+    }
+
+    /// Solves for a b that moves a little from round to round, as neighbours do, and returns the
+    /// solver with how each round ended.
+    fn rounds(
+        problem: &Subproblem<'_>,
+        w: &mut [f64],
+        workspace: &mut Vec<f64>,
+        count: usize,
+    ) -> (ChordNewton, Vec<Solved>) {
+        let Subproblem { objective, quadratic, linear } = *problem;
+        let mut numbers = vec![0.0; ChordNewton::numbers(objective.samples.len(), w.len())];
+        let mut solver = ChordNewton::new();
+        let solved = (0..count).map(|t| {
+            let shrink = 0.7_f64.powi(t as i32);
+            let b: Vec<f64> = linear.iter().map(|b| b * (1.0 + 0.5 * shrink)).collect();
+            let problem = Subproblem { objective, quadratic, linear: &b };
+            let solved = solver.solve(&problem, w, &mut numbers, 1e-10, workspace);
+            let samples = objective.samples;
+            let x: Vec<f64> = samples.rows().flat_map(|(x, _)| x.to_vec()).collect();
+            let x = Array2::from_shape_vec((samples.len(), w.len()), x).unwrap();
+            let y: Vec<f64> = samples.rows().map(|(_, y)| y).collect();
+            let left = norm(&plain_gradient(&x, &y, objective.loss, quadratic, &b, w));
+            assert!(solved.converged && left <= solved.residual + 1e-13, "{left} {solved:?}");
+            solved
+        });
+        let solved = solved.collect();
+        (solver, solved)
+    }
+
+    #[test]
+    fn ridge_costs_no_pass_after_the_first_round_and_never_more_than_its_bound_is_left() {
+        for (m, d) in [(20, 10), (100, 70), (3, 2)] {
+            let (x, y, b) = problem_data(m, d);
+            let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
+            let problem = Subproblem { objective, quadratic: 0.3, linear: &b };
+            let (_, solved) = rounds(&problem, &mut vec![0.0; d], &mut Vec::new(), 30);
+            assert_eq!(solved[0].passes, 1.0 + d as f64 / 4.0, "Xᵀy and the Hessian");
+            assert!(solved[1..].iter().all(|solved| solved.passes == 0.0), "{m} × {d}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_follows_from_samples_features_and_curvature() {
+        let kept = |m: usize, d: usize, loss, q| {
+            let (x, y, b) = problem_data(m, d);
+            let objective = Objective::mean(Samples::new(x.view(), &y), loss);
+            let problem = Subproblem { objective, quadratic: q, linear: &b };
+            rounds(&problem, &mut vec![0.0; d], &mut Vec::new(), 2).0.kept
+        };
+        assert!(matches!(kept(20, 10, Loss::Squared, 0.3), Kept::Normal(Some(_))));
+        assert!(matches!(kept(5, 20, Loss::Squared, 0.3), Kept::Few(..)));
+        assert!(matches!(kept(20, 10, Loss::Logistic, 0.3), Kept::Dense(_, true)));
+        assert!(matches!(kept(5, 20, Loss::Logistic, 0.3), Kept::Few(_, true)));
+        assert!(matches!(kept(50, 2000, Loss::Logistic, 0.3), Kept::Few(_, true)));
+        assert!(matches!(kept(520, 530, Loss::Logistic, 0.3), Kept::Products));
+        // Curvature of at most ¼·10 beside q = 2000 shrinks the gradient a thousand times a step.
+        assert!(matches!(kept(20, 10, Loss::Logistic, 2000.0), Kept::Scaled(_)));
+        assert!(matches!(kept(5, 20, Loss::Logistic, 2000.0), Kept::Scaled(_)));
+    }
+
+    #[test]
+    fn a_step_without_a_matrix_contracts_as_proven() {
+        let (m, d, q) = (30, 6, 800.0);
+        let (x, y, b) = problem_data(m, d);
+        let b: Vec<f64> = b.iter().map(|b| 3000.0 * b).collect();
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
+        let problem = Subproblem { objective, quadratic: q, linear: &b };
+        let bound: f64 = 0.25 * x.iter().map(|x| x * x).sum::<f64>() / m as f64;
+        let contraction = bound / (2.0 * q + bound);
+        assert!(contraction < SCALED_CONTRACTION);
+        let start = norm(&plain_gradient(&x, &y, Loss::Logistic, q, &b, &vec![0.0; d]));
+        let solved = solve_once(&problem, &mut vec![0.0; d], 1e-10);
+        let steps = ((1e-10 / start).ln() / contraction.ln()).ceil();
+        // A look at the rows, the gradient at the start, and one for each step.
+        assert!(solved.converged && solved.passes <= 1.5 + steps, "{solved:?} {steps}");
+    }
+
+    #[test]
+    fn small_problems_leave_the_heap_alone_after_the_first_round() {
+        for loss in [Loss::Logistic, Loss::Squared] {
+            for (m, d) in [(0, 20), (5, 20), (20, 10), (200, 64)] {
+                let (x, y, b) = problem_data(m, d);
+                let objective = Objective::mean(Samples::new(x.view(), &y), loss);
+                let problem = Subproblem { objective, quadratic: 0.4, linear: &b };
+                let (mut w, mut workspace) = (vec![0.0; d], Vec::new());
+                let mut numbers = vec![0.0; ChordNewton::numbers(m, d)];
+                let mut solver = ChordNewton::new();
+                solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
+                let places = |solver: &ChordNewton, workspace: &Vec<f64>| {
+                    let factor = match &solver.kept {
+                        Kept::Few(factor, _) | Kept::Dense(factor, _) => factor.row(0).as_ptr(),
+                        Kept::Normal(Some(equations)) => equations.place(),
+                        _ => std::ptr::null(),
+                    };
+                    (factor, workspace.as_ptr(), workspace.capacity())
+                };
+                let before = places(&solver, &workspace);
+                for t in 1..40 {
+                    // Far enough to ask for new factors on the way.
+                    let b: Vec<f64> = b.iter().map(|b| b * f64::from(t % 7) * 9.0).collect();
+                    let problem = Subproblem { linear: &b, ..problem };
+                    solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
+                    assert_eq!(places(&solver, &workspace), before, "{loss:?} {m} × {d}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_factor_is_given_up_once_it_has_cost_as_much_as_a_new_one() {
+        let (m, d) = (300, 60);
+        let (x, y, b) = problem_data(m, d);
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Logistic);
+        let b: Vec<f64> = b.iter().map(|b| 4.0 * b).collect();
+        let problem = Subproblem { objective, quadratic: 0.02, linear: &b };
+        let (_, solved) = rounds(&problem, &mut vec![0.0; d], &mut Vec::new(), 40);
+        let price = d as f64 / 4.0;
+        let factors = solved.iter().filter(|solved| solved.passes > price).count() as f64;
+        let all: f64 = solved.iter().map(|solved| solved.passes).sum();
+        let chords = all - price * factors;
+        assert!(factors >= 1.0 && factors * price <= chords + price, "{factors} {all}");
     }
 }

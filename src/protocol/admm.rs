@@ -27,18 +27,26 @@
 //! booked for nothing: it is the same in all releases, and the difference of two of them is free of
 //! it.
 //!
+//! An argmin may be solved less exactly while the peers are still far from each other: see
+//! [`Inexact`]. What decides how exactly has been sent already, so it tells nothing new, and with
+//! primal noise the g that was used is booked like any other. What objective noise would give for
+//! one release holds for an exact minimiser alone: an inexact one has no such guarantee.
+//!
 //! Messages: two per link and round, 8 + 8d bytes each. Memory: see [`AdmmPeer::memory`].
+
+mod numbers;
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::numbers::{Numbers, Vectors};
 use super::automatic::Automatic;
 use super::inbox::{Inbox, Outbox};
 use super::per_peer::PerPeer;
 use crate::data::LocalData;
-use crate::learn::{ChordNewton, DENSE_LIMIT, Loss, Objective, Samples, Subproblem, norm};
+use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, norm};
 use crate::network::{Context, Peer, Received, Snapshot};
 use crate::privacy::{
     Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Sensitivity, Spent, Wire,
@@ -66,12 +74,48 @@ pub struct AdmmConfig {
     /// adds more than 1 % to what a record can move.
     #[serde(default = "default_slack")]
     pub slack: f64,
+    /// Solve argmins less exactly while neighbours are far apart; default none: always to
+    /// `tolerance`, or with primal noise to what `slack` allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inexact: Option<Inexact>,
     /// Noise η_i in every peer's objective, drawn once; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective_noise: Option<ObjectiveNoise>,
     /// Noise θ_i(t) on every model that is sent; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primal_noise: Option<PrimalNoise>,
+}
+
+/// How exactly argmins are solved on the way: in round t to the gradient norm
+///
+/// ```text
+/// g = max(tolerance, share · q · |w~_i − mean_l w~_l|)    w~ as sent in round t − 1
+/// ```
+///
+/// and in the first to max(tolerance, first). A model is left within `share` of the distance to its
+/// neighbours' mean from its minimiser, so the error goes to 0 with the consensus gap, and the limit
+/// stays what it was. All w~ have been released before: g is computed from messages alone, which is
+/// post-processing. With primal noise g is held, as for `slack`, to what adds at most 1 % to what a
+/// record can move, and the ledger books the g that was used.
+///
+/// An inexact minimiser has no objective-perturbation guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Inexact {
+    /// The share of the distance to the neighbours' mean, above 0, at most 1; default 0.1.
+    #[serde(default = "default_share")]
+    pub share: f64,
+    /// The gradient norm of the first round, 1e-14 to 1; default 1e-3.
+    #[serde(default = "default_first")]
+    pub first: f64,
+}
+
+fn default_share() -> f64 {
+    0.1
+}
+
+fn default_first() -> f64 {
+    1e-3
 }
 
 fn default_tolerance() -> f64 {
@@ -129,6 +173,16 @@ impl AdmmConfig {
         if !(0.0..=0.1).contains(&self.slack) {
             problem("slack", format!("expected a share from 0 to 0.1, found {}", self.slack));
         }
+        if let Some(Inexact { share, first }) = self.inexact {
+            if !(share > 0.0 && share <= 1.0) {
+                let message = format!("expected a share above 0, at most 1, found {share}");
+                problem("inexact.share", message);
+            }
+            if !(1e-14..=1.0).contains(&first) {
+                let message = format!("expected a gradient norm from 1e-14 to 1, found {first}");
+                problem("inexact.first", message);
+            }
+        }
         if let Some(noise) = &self.objective_noise {
             for (field, message) in noise.check() {
                 problem(&format!("objective_noise.{field}"), message);
@@ -164,6 +218,8 @@ pub struct AdmmParameters {
     pub tolerance: f64,
     /// How far from its minimiser a noisy model may be left besides, as a share of its noise.
     pub slack: f64,
+    /// How exactly argmins are solved on the way.
+    pub inexact: Option<Inexact>,
     /// The law of η and where its draws come from.
     pub objective_noise: Option<(ObjectiveNoise, Draws)>,
     /// The law of θ and where its draws come from.
@@ -189,6 +245,7 @@ impl AdmmParameters {
             rounds,
             tolerance: default_tolerance(),
             slack: 0.0,
+            inexact: None,
             objective_noise: None,
             primal_noise: None,
             reach: f64::INFINITY,
@@ -246,16 +303,7 @@ pub struct AdmmPeer {
     moves: Sensitivity,
     round: Round,
     retired: bool,
-    /// w_i.
-    w: Vec<f64>,
-    /// γ_i.
-    gamma: Vec<f64>,
-    /// η_i/n; empty without objective noise.
-    eta: Vec<f64>,
-    /// w̄_i, the mean of w_i over the rounds; empty where it is not kept.
-    average: Vec<f64>,
-    /// Σ_l (w~_i + w~_l) of the last complete round.
-    sum: Vec<f64>,
+    numbers: Numbers,
     solver: ChordNewton,
     /// w~_i.
     outbox: Outbox,
@@ -274,21 +322,19 @@ impl AdmmPeer {
         parameters: Arc<AdmmParameters>,
     ) -> Self {
         let d = data.dimension();
-        let mut eta = Vec::new();
+        let solver = ChordNewton::numbers(data.rows(), d);
+        let noise = parameters.objective_noise.is_some();
+        let mut numbers = Numbers::zeros(d, noise, parameters.averages, solver);
         if let Some((law, draws)) = &parameters.objective_noise {
-            eta.resize(d, 0.0);
-            law.draw(draws, u64::from(me.0), &mut eta);
+            let eta = numbers.split().eta;
+            law.draw(draws, u64::from(me.0), eta);
             eta.iter_mut().for_each(|eta| *eta /= parameters.peers as f64);
         }
         Self {
             moves: parameters.gradient_moves(data.rows(), coefficient),
             round: Round(1),
             retired: false,
-            w: vec![0.0; d],
-            gamma: vec![0.0; d],
-            eta,
-            average: vec![0.0; if parameters.averages { d } else { 0 }],
-            sum: vec![0.0; d],
+            numbers,
             solver: ChordNewton::new(),
             outbox: Outbox::new(d),
             inbox: Inbox::new(neighbours),
@@ -297,16 +343,26 @@ impl AdmmPeer {
         }
     }
 
-    /// Bytes that a peer with this many neighbours occupies in dimension d, beside its samples: six
-    /// vectors (w, γ, the sum, the loss gradient, two messages), up to two more (η, w̄), the Cholesky
-    /// factor, the inbox.
-    pub fn memory(neighbours: usize, d: usize) -> usize {
-        let factor = if d <= DENSE_LIMIT { d * (d + 1) / 2 } else { 0 };
+    /// Bytes that a peer with this many neighbours and samples occupies in dimension d, beside its
+    /// samples: one block of three vectors (w, γ, the sum), up to two more (η with `noise`, w̄ with
+    /// `averages`) and what the solver remembers; the solver's factor, of which there is none where
+    /// the loss bends little beside q; two messages; the inbox.
+    pub fn memory(
+        neighbours: usize,
+        d: usize,
+        samples: usize,
+        loss: Loss,
+        (noise, averages): (bool, bool),
+    ) -> usize {
         const ALLOCATION: usize = 16;
+        const COUNTERS: usize = 16;
+        let block = Numbers::length(d, noise, averages) + ChordNewton::numbers(samples, d);
+        let factor = ChordNewton::factor_numbers(samples, d, loss);
         size_of::<Self>()
-            + 8 * (8 * d + factor)
+            + 8 * (block + factor + 2 * d)
+            + 2 * COUNTERS
             + Inbox::<Arc<[f64]>>::memory(neighbours)
-            + 11 * ALLOCATION
+            + 6 * ALLOCATION
     }
 
     /// Bytes of one message in dimension d.
@@ -322,9 +378,31 @@ impl AdmmPeer {
 
     /// g: to which gradient norm this round's argmin is solved.
     fn tolerance(&self, deviation: f64) -> f64 {
-        let AdmmParameters { tolerance, slack, .. } = *self.parameters;
+        let AdmmParameters { tolerance, slack, inexact, .. } = *self.parameters;
         let below_noise = slack * self.quadratic() * deviation;
-        tolerance.max(below_noise.min(0.5 * SLACK_LIMIT * self.moves.record))
+        let on_the_way = inexact.map_or(0.0, |Inexact { share, first }| match self.round {
+            Round(1) => first,
+            _ => share * self.quadratic() * self.apartness(),
+        });
+        // Without noise nothing is booked that g could add to.
+        let most =
+            if deviation > 0.0 { 0.5 * SLACK_LIMIT * self.moves.record } else { f64::INFINITY };
+        tolerance.max(below_noise.max(on_the_way).min(most))
+    }
+
+    /// |w~_i − mean_l w~_l| of the round before: of messages alone, nothing that was not released.
+    fn apartness(&self) -> f64 {
+        let degree = self.inbox.neighbours() as f64;
+        if degree == 0.0 {
+            return 0.0;
+        }
+        // The sum is |N_i| w~_i + Σ_l w~_l.
+        let own = self.outbox.content(Round(self.round.0 - 1));
+        let squares = own.iter().zip(self.numbers.sum()).map(|(own, sum)| {
+            let apart = 2.0 * own - sum / degree;
+            apart * apart
+        });
+        squares.sum::<f64>().sqrt()
     }
 
     /// q.
@@ -373,19 +451,18 @@ impl AdmmPeer {
         // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
         let mut outgoing = self.outbox.take(self.round);
         let b = Arc::make_mut(&mut outgoing);
-        for ((b, gamma), sum) in b.iter_mut().zip(&self.gamma).zip(&self.sum) {
-            *b = gamma - beta * sum;
+        let quadratic = self.quadratic();
+        let Vectors { w, gamma, sum, eta, solver, .. } = self.numbers.split();
+        for ((b, gamma), sum) in b.iter_mut().zip(gamma).zip(sum) {
+            *b = *gamma - beta * *sum;
         }
-        for (b, eta) in b.iter_mut().zip(&self.eta) {
-            *b += eta;
+        for (b, eta) in b.iter_mut().zip(eta) {
+            *b += *eta;
         }
         let samples = Samples::new(self.data.x(), self.data.y());
-        let problem = Subproblem {
-            objective: Objective::mean(samples, loss),
-            quadratic: self.quadratic(),
-            linear: b,
-        };
-        let solved = self.solver.solve(&problem, &mut self.w, tolerance, context.workspace());
+        let problem =
+            Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
+        let solved = self.solver.solve(&problem, w, solver, tolerance, context.workspace());
         context.spend(solved.passes * samples.len() as f64);
         // A model beyond the finite numbers is a divergence, and reported as one.
         if !solved.converged && solved.residual.is_finite() {
@@ -395,7 +472,7 @@ impl AdmmPeer {
             ));
         }
 
-        b.copy_from_slice(&self.w);
+        b.copy_from_slice(w);
         let model = match &self.parameters.primal_noise {
             Some((_, draws)) if deviation > 0.0 => {
                 let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
@@ -420,30 +497,35 @@ impl AdmmPeer {
     fn dual(&mut self, context: &mut Context<'_, Exchange>) {
         let beta = self.parameters.penalty;
         let own = self.outbox.content(self.round);
+        let Vectors { w, gamma, sum, average, .. } = self.numbers.split();
         // ∇J~_i(w_i) + γ_i = β(Σ_l of the last round − Σ_l of this one + 2|N_i| θ_i), by the argmin's
-        // optimality.
+        // optimality: to within the gradient norm that it was solved to.
         let workspace = context.workspace();
-        workspace.clear();
+        if workspace.len() < w.len() {
+            workspace.resize(w.len(), 0.0);
+        }
+        let change = &mut workspace[..w.len()];
         let twice_degree = 2.0 * self.inbox.neighbours() as f64;
-        let noise = own.iter().zip(&self.w).map(|(sent, w)| sent - w);
-        workspace.extend(self.sum.iter().zip(noise).map(|(sum, theta)| sum + twice_degree * theta));
-        self.sum.fill(0.0);
+        let noise = own.iter().zip(&*w).map(|(sent, w)| sent - w);
+        for ((change, sum), theta) in change.iter_mut().zip(&*sum).zip(noise) {
+            *change = sum + twice_degree * theta;
+        }
+        sum.fill(0.0);
         for theirs in self.inbox.take(self.round) {
             let both = own.iter().zip(theirs.iter());
-            for ((sum, gamma), (own, theirs)) in self.sum.iter_mut().zip(&mut self.gamma).zip(both)
-            {
+            for ((sum, gamma), (own, theirs)) in sum.iter_mut().zip(&mut *gamma).zip(both) {
                 *sum += own + theirs;
                 *gamma += beta * (own - theirs);
             }
         }
-        workspace.iter_mut().zip(&self.sum).for_each(|(before, now)| *before -= now);
-        let residual = beta * norm(workspace);
+        change.iter_mut().zip(&*sum).for_each(|(before, now)| *before -= now);
+        let residual = beta * norm(change);
         let share = 1.0 / f64::from(self.round.0);
-        for (average, w) in self.average.iter_mut().zip(&self.w) {
+        for (average, w) in average.iter_mut().zip(&*w) {
             *average += share * (w - *average);
         }
-        let average = (!self.average.is_empty()).then_some(self.average.as_slice());
-        context.deposit(self.round, &Snapshot { scored: &self.w, average, residual });
+        let average = (!average.is_empty()).then_some(&*average);
+        context.deposit(self.round, &Snapshot { scored: w, average, residual });
     }
 
     /// Ends every round whose messages are all there, and begins the next.

@@ -20,7 +20,7 @@ use hushmesh::privacy::{
     Calibration, Composition, Correction, Deviation, LabelsConfig, ObjectiveNoise, PrivacyConfig,
     Radius, Rate, ReleaseNoise, Share,
 };
-use hushmesh::protocol::admm::{AdmmConfig, PrimalNoise};
+use hushmesh::protocol::admm::{AdmmConfig, Inexact, PrimalNoise};
 use hushmesh::protocol::federated::{FederatedConfig, FederatedVariant};
 use hushmesh::protocol::gradient_descent::{GradientDescentConfig, GradientTrackingConfig};
 use hushmesh::protocol::gradient_queries::{
@@ -562,15 +562,18 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let auto_or = |low, high| {
         prop_oneof![Just(Automatic::Auto), number(low, high).prop_map(Automatic::Value)]
     };
-    let solving = (number(1e-14, 1.0), number(0.0, 0.1));
+    let inexact = (number(1e-12, 1.0), number(1e-14, 1.0))
+        .prop_map(|(share, first)| Inexact { share, first });
+    let solving = (number(1e-14, 1.0), number(0.0, 0.1), prop::option::of(inexact).boxed()).boxed();
     let protocol = prop_oneof![
         (auto_or(1e-12, 1e12), 1_u32.., solving, objective_noise(), primal_noise()).prop_map(
-            |(penalty, rounds, (tolerance, slack), objective_noise, primal_noise)| {
+            |(penalty, rounds, (tolerance, slack, inexact), objective_noise, primal_noise)| {
                 ProtocolConfig::Admm(AdmmConfig {
                     penalty,
                     rounds,
                     tolerance,
                     slack,
+                    inexact,
                     objective_noise,
                     primal_noise,
                 })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hushmesh::data::LocalData;
+use hushmesh::learn::Loss;
 use hushmesh::network::{Context, Engine};
 use hushmesh::privacy::{Wire, public};
 use hushmesh::protocol::party::{Addend, Learner, MOST_MESSAGES, Say};
@@ -63,6 +64,7 @@ fn predicted(stage: &Stage) -> (u64, u64) {
         dimension: D,
         tasks: 1,
         averages: false,
+        loss: Loss::Squared,
     });
     (footprint.messages, footprint.bytes)
 }

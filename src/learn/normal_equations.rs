@@ -1,0 +1,180 @@
+//! Squared loss in closed form: (XᵀX/m + qI) w = Xᵀy/m − b, where only b changes from round to round.
+//!
+//! The matrix H is factored once; a solve is then one product or two triangular solves and no pass
+//! over the samples. How far the result is from solving the equations as they were formed is not
+//! computed (that would be a pass) but bounded, by what rounding can do at most.
+
+use super::cholesky::Packed;
+use super::objective::Objective;
+use super::vector::norm;
+
+/// Up to this dimension the inverse may be kept in place of the factor.
+const INVERSE_LIMIT: usize = 64;
+/// Columns of the inverse are padded to a multiple of this: as many partial results are added up at once.
+const LANES: usize = 4;
+
+/// H, ready to be solved with.
+#[derive(Clone, Debug)]
+pub(super) struct NormalEquations {
+    kept: Kept,
+    /// What the bound on the residual is a multiple of: of |r| for the inverse, of |w| for the factor.
+    error: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Kept {
+    /// H⁻¹ column after column, each padded with zeros.
+    Inverse(Box<[f64]>),
+    /// L of H = LLᵀ.
+    Factor(Packed),
+}
+
+/// γ_n = nu/(1 − nu) with u = ε/2: the relative error of n roundings at most.
+fn gamma(n: usize) -> f64 {
+    let nu = 0.5 * f64::EPSILON * n as f64;
+    nu / (1.0 - nu)
+}
+
+/// Length of a padded column.
+fn stride(d: usize) -> usize {
+    d.next_multiple_of(LANES)
+}
+
+impl NormalEquations {
+    /// The most numbers that are kept in dimension d.
+    pub(super) fn numbers(d: usize) -> usize {
+        if d <= INVERSE_LIMIT { d * stride(d) } else { d * (d + 1) / 2 }
+    }
+
+    /// Forms and factors H; none where it has no factor, to working precision.
+    ///
+    /// The inverse is kept if it is small and its error cannot matter at this tolerance: a product is
+    /// several times as quick as two triangular solves, but its residual grows with H's condition
+    /// number, at most tr(H)/q, where that of the factor does not.
+    pub(super) fn new(objective: &Objective<'_>, quadratic: f64, tolerance: f64) -> Option<Self> {
+        let d = objective.samples.dimension();
+        let mut hessian = Packed::identity(d, quadratic);
+        // Squared loss bends everywhere alike: any w will do.
+        objective.add_hessian(&vec![0.0; d], &mut hessian);
+        let trace: f64 = (0..d).map(|i| hessian.row(i)[i]).sum();
+        let mut factor = hessian.clone();
+        factor.factor().ok()?;
+        let foreseen = 4.0 * gamma(d) * trace * (d as f64).sqrt() / quadratic;
+        if d <= INVERSE_LIMIT && 10.0 * foreseen <= tolerance {
+            return Some(Self::inverse(&hessian, &factor, trace));
+        }
+        // Higham, Accuracy and Stability, theorem 10.4: (H + E)w = r with |E| ≤ γ_{3d+1} |L||Lᵀ|, and
+        // the norm of |L||Lᵀ| is at most |L|² (Frobenius), which is tr(H).
+        Some(Self { kept: Kept::Factor(factor), error: gamma(3 * d + 1) * trace })
+    }
+
+    /// Column after column from the factor, and how far it is from inverting H.
+    fn inverse(hessian: &Packed, factor: &Packed, trace: f64) -> Self {
+        let (d, stride) = (hessian.dimension(), stride(hessian.dimension()));
+        let mut columns = vec![0.0; d * stride].into_boxed_slice();
+        let mut image = vec![0.0; d];
+        let (mut size, mut off) = (0.0, 0.0);
+        for (i, column) in columns.chunks_exact_mut(stride).enumerate() {
+            let column = &mut column[..d];
+            column[i] = 1.0;
+            factor.solve(column);
+            hessian.product(column, &mut image);
+            image[i] -= 1.0;
+            size += norm(column) * norm(column);
+            off += norm(&image) * norm(&image);
+        }
+        // With M the kept matrix, w = Mr as computed and |H|₂, |H|_F ≤ tr(H):
+        // |r − Hw| ≤ (|I − HM|_F + γ tr(H)|M|_F)|r|, the second for the product, and once more for the
+        // rounding in |I − HM|_F itself.
+        let rounding = gamma(2 * d + 2) * trace * f64::sqrt(size);
+        Self { kept: Kept::Inverse(columns), error: f64::sqrt(off) + 2.0 * rounding }
+    }
+
+    /// w ← H⁻¹r. Returns a proven bound on |r − Hw|.
+    pub(super) fn solve(&self, r: &[f64], w: &mut [f64]) -> f64 {
+        match &self.kept {
+            Kept::Inverse(columns) => {
+                product(columns, r, w);
+                self.error * norm(r)
+            }
+            Kept::Factor(factor) => {
+                w.copy_from_slice(r);
+                factor.solve(w);
+                self.error * norm(w)
+            }
+        }
+    }
+
+    /// step ← H⁻¹g.
+    pub(super) fn step(&self, g: &[f64], step: &mut [f64]) {
+        self.solve(g, step);
+    }
+}
+
+#[cfg(test)]
+impl NormalEquations {
+    /// Where its numbers are.
+    pub(super) fn place(&self) -> *const f64 {
+        match &self.kept {
+            Kept::Inverse(columns) => columns.as_ptr(),
+            Kept::Factor(factor) => factor.row(0).as_ptr(),
+        }
+    }
+}
+
+/// w ← Σ_j r_j · column j, a few rows of the result at a time: their sums stay in registers and each
+/// adds in the order of j.
+fn product(columns: &[f64], r: &[f64], w: &mut [f64]) {
+    let stride = stride(r.len());
+    for (block, w) in w.chunks_mut(LANES).enumerate() {
+        let mut sums = [0.0; LANES];
+        for (column, r) in columns.chunks_exact(stride).zip(r) {
+            let (lanes, _) = column[LANES * block..].as_chunks::<LANES>();
+            for (sum, entry) in sums.iter_mut().zip(&lanes[0]) {
+                *sum += entry * r;
+            }
+        }
+        w.copy_from_slice(&sums[..w.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::super::{Loss, Samples};
+    use super::*;
+
+    #[test]
+    fn the_bound_holds_and_is_far_below_the_tolerance_that_chose_the_inverse() {
+        for (m, d, q) in [(3, 1, 0.5), (20, 10, 0.2), (50, 13, 0.05), (90, 64, 0.4), (90, 70, 0.4)]
+        {
+            let x = Array2::from_shape_fn((m, d), |(i, j)| (1.3 * i as f64 + 2.1 * j as f64).sin());
+            let y: Vec<f64> = (0..m).map(|i| (0.3 * i as f64).cos()).collect();
+            let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
+            let mut hessian = Packed::identity(d, q);
+            objective.add_hessian(&vec![0.0; d], &mut hessian);
+            let r: Vec<f64> = (0..d).map(|j| 1.0 - 0.1 * j as f64).collect();
+            for tolerance in [1e-8, 1e-16] {
+                let equations = NormalEquations::new(&objective, q, tolerance).unwrap();
+                let inverse = matches!(equations.kept, Kept::Inverse(_));
+                assert_eq!(inverse, d <= INVERSE_LIMIT && tolerance == 1e-8, "{m} × {d}");
+                let (mut w, mut left) = (vec![0.0; d], vec![0.0; d]);
+                let bound = equations.solve(&r, &mut w);
+                hessian.product(&w, &mut left);
+                left.iter_mut().zip(&r).for_each(|(left, r)| *left -= r);
+                assert!(norm(&left) <= bound, "{m} × {d}: {} above {bound}", norm(&left));
+                assert!(bound < if inverse { tolerance } else { 1e-10 }, "{m} × {d}: {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_matrix_near_the_edge_of_singularity_is_kept_as_a_factor() {
+        let x = Array2::from_shape_fn((9, 4), |(i, _)| 1e3 * (i as f64).sin());
+        let y = [1.0; 9];
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
+        let equations = NormalEquations::new(&objective, 1e-3, 1e-10).unwrap();
+        assert!(matches!(equations.kept, Kept::Factor(_)));
+    }
+}
