@@ -233,15 +233,11 @@ impl Net {
             axpy(error, x, &mut sum[..inputs]);
             sum[inputs] += error;
         }
-        gradient.fill(0.0);
         let (by_local, rest) = gradient.split_at_mut(width);
         let (by_global, biases) = rest.split_at_mut(width);
         let (local, global) = sums.split_at(inputs + 1);
         let both = local.iter().zip(global);
-        for (w, (local, global)) in self.weights.chunks_exact(width).zip(both.clone()) {
-            axpy(*local, w, by_local);
-            axpy(*global, w, by_global);
-        }
+        products(&self.weights[..second], both.clone(), by_local, by_global);
         biases.copy_from_slice(&[local[inputs], global[inputs]]);
         let before = &mut hidden[..2 * width];
         before.copy_from_slice(&self.weights[second..second + 2 * width]);
@@ -284,6 +280,37 @@ impl Net {
             }
             optimiser.step(i * width, gradient, &mut self.weights);
         }
+    }
+}
+
+/// Ŵᵀs of both actions. Some columns go together, so that what is added up stays in registers.
+fn products<'a>(
+    rows: &[f64],
+    sums: impl Iterator<Item = (&'a f64, &'a f64)> + Clone,
+    by_local: &mut [f64],
+    by_global: &mut [f64],
+) {
+    const COLUMNS: usize = 8;
+    let width = by_local.len();
+    let (locals, local_tail) = by_local.as_chunks_mut::<COLUMNS>();
+    let (globals, global_tail) = by_global.as_chunks_mut::<COLUMNS>();
+    let tail = COLUMNS * locals.len();
+    for (block, (by_local, by_global)) in locals.iter_mut().zip(globals).enumerate() {
+        let (mut l, mut g) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+        for (row, (local, global)) in rows.chunks_exact(width).zip(sums.clone()) {
+            let (w, _) = row[COLUMNS * block..].as_chunks::<COLUMNS>();
+            for column in 0..COLUMNS {
+                l[column] += local * w[0][column];
+                g[column] += global * w[0][column];
+            }
+        }
+        (*by_local, *by_global) = (l, g);
+    }
+    local_tail.fill(0.0);
+    global_tail.fill(0.0);
+    for (row, (local, global)) in rows.chunks_exact(width).zip(sums) {
+        axpy(*local, &row[tail..], local_tail);
+        axpy(*global, &row[tail..], global_tail);
     }
 }
 

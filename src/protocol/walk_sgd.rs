@@ -293,8 +293,7 @@ impl WalkPeer {
         let (number, of) = (share.used, self.cut.batches());
         let rows = self.cut.range(number % of);
         let (d, b) = (self.data.dimension(), rows.len() as f64);
-        let x = self.data.x().to_slice().expect("rows are stored one after the other");
-        let (x, y) = (&x[rows.start * d..rows.end * d], &self.data.y()[rows]);
+        let (x, y) = self.data.block(rows);
         let batch = Batch { x, y, tasks, task: pass.task, loss, ridge };
         let local = self.models.get_mut(task * d..(task + 1) * d).unwrap_or_default();
         let t = pass.updates.next();
