@@ -31,6 +31,8 @@ on the clock. NumPy runs whichever way of writing its round is the quickest at t
 as many threads as it likes. The programs take turns; a time is the median over all turns. A peer-update is one
 peer in one round. It is checked that all end within 1e-8 of the optimum that one linear solve gives, that
 hushmesh and NumPy agree to 1e-9, and that hushmesh ends at the same bits with 1, 2 and 4 workers.
+
+On a machine that is busy with other things the clock measures those, and two workers most of all: run it alone.
 """
 
 import argparse
@@ -82,13 +84,14 @@ def newest(asked):
         query = "import sys; sys.exit(sys.version_info < (3, 13))"
         if found and subprocess.run([found, "-c", query], capture_output=True).returncode == 0:
             return found
-    sys.exit(f"expected a Python of at least 3.13, found none; say where it is with --python")
+    sys.exit("expected a Python of at least 3.13, found none; say where it is with --python")
 
 
 def compare(asked, folder):
-    import numpy as np
-
+    # Nothing is left beside these files.
+    sys.dont_write_bytecode = True
     import decent_admm
+    import numpy as np
     import numpy_admm
 
     program = build()
@@ -126,7 +129,7 @@ def compare(asked, folder):
             lines.append(
                 [f"{n:,}", who, f"{1e3 * medians[who]:.3g}", f"{1e3 * min(seconds):.3g} to {1e3 * max(seconds):.3g}"]
                 + [f"{n * ROUNDS / medians[who]:,.0f}"]
-                + ["" if ratio != ratio else f"{ratio:,.2f}" for ratio in who_else.values()]
+                + ["" if ratio != ratio else f"{ratio:,.3g}" for ratio in who_else.values()]
             )
         print(f"n = {n:,}: from the optimum", ", ".join(f"{who} {value:.1e}" for who, value in off.items()), end="")
         print("; from NumPy", ", ".join(f"{who} {value:.1e}" for who, value in apart.items() if who != "NumPy"))
