@@ -1,19 +1,22 @@
-//! A noise-free pass of walking tokens over 60,000 × 51 samples on the unit sphere in ten classes, against
-//! the same work in NumPy.
+//! Passes of walking tokens over 60,000 × 51 samples on the unit sphere in ten classes, against the same
+//! work in NumPy.
 //!
 //! ```text
 //! cargo bench --bench walk
 //! ```
 //!
-//! The peers and the engine are the real ones, on a complete graph with a uniform walk; nothing is
-//! measured but the first row, which every run has, and the last. A time is the median of fifteen turns
-//! (three at b = 1), without the preparation of the data. NumPy's times are of benches/walk_numpy.py on
-//! the same samples, run by `python3` in the same minute, on one thread of its linear algebra and on
-//! as many as it likes; where there is no NumPy they are left out. One peer uses its batches in the
-//! order in which NumPy does: that both end at the same models is checked. Seconds of processor time
-//! stand beside those of the clock, and ratios are of these, since a machine may be busy with others.
+//! Three kinds: `plain`, without noise; `private`, with Gaussian noise on each update for ε = 1 at
+//! δ = 1/60,000², booked as the protocol books it; and `deep-q`, where besides every visited peer
+//! decides by a net of its own for each class. The peers and the engine are the real ones, on a complete
+//! graph with a uniform walk; nothing is measured but the first row, which every run has, and the last.
+//! A time is the median of several turns, without the preparation of the data and the nets. NumPy's
+//! times are of benches/walk_numpy.py on the same samples, run by `python3` in the same minute, on one
+//! thread of its linear algebra and on as many as it likes; where there is no NumPy they are left out.
+//! One peer without noise uses its batches in the order in which NumPy does: that both end at the same
+//! models is checked, and that noise makes them about as long. Seconds of processor time stand beside
+//! those of the clock, and ratios are of these, since a machine may be busy with others.
 //!
-//! `HUSHMESH_WALK_CASE="BATCH PEERS WORKERS"` runs one case once, for a profiler.
+//! `HUSHMESH_WALK_CASE="KIND BATCH PEERS WORKERS"` runs one case once, for a profiler.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -27,13 +30,13 @@ use hushmesh::data::{self, Clusters, DataConfig, LocalData, Partitioned, Samples
 use hushmesh::experiment::npy;
 use hushmesh::learn::{Loss, Tasks, norm};
 use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, Snapshot, run};
-use hushmesh::policy::Needs;
-use hushmesh::privacy::Pieces;
+use hushmesh::policy::{DeepQ, Needs, PolicyConfig};
+use hushmesh::privacy::{Calibration, Composition, Pieces, ReleaseNoise, Share};
 use hushmesh::protocol::walk_sgd::{Cut, StepSize, WalkParameters, WalkPeer};
-use hushmesh::random::{Purpose, Streams};
+use hushmesh::random::{Draws, Family, Purpose, Streams};
 use hushmesh::report::{Column, Table};
 use hushmesh::topology::{self, Routes, Topology, Walk, pick};
-use hushmesh::units::{PeerId, Round, Seed};
+use hushmesh::units::{Delta, Epsilon, PeerId, Round, Seed};
 
 const ROWS: usize = 60_000;
 const CLASSES: u32 = 10;
@@ -48,22 +51,60 @@ impl Probe for Nothing {
 
 const CASE: &str = "HUSHMESH_WALK_CASE";
 
+/// What the tokens do.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    Private,
+    DeepQ,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Private => "private",
+            Self::DeepQ => "deep-q",
+        }
+    }
+
+    /// σ/Δ; none without noise.
+    fn multiplier(self) -> Option<f64> {
+        let noise = ReleaseNoise {
+            epsilon: Epsilon(1.0),
+            calibration: Calibration::Exact,
+            budget: Share::PerTask,
+            passes: Composition::Composed,
+        };
+        let multiplier = noise.multiplier(Delta(1.0 / (ROWS as f64).powi(2)), CLASSES, 1);
+        (self != Self::Plain).then(|| multiplier.expect("there is such noise"))
+    }
+
+    fn policy(self) -> Option<PolicyConfig> {
+        (self == Self::DeepQ).then(|| PolicyConfig::DeepQ(DeepQ::default()))
+    }
+}
+
 fn main() {
     let streams = Streams::new(Seed(1), 0);
     if let Ok(case) = std::env::var(CASE) {
-        let numbers = case.split_whitespace().map(|word| word.parse::<u32>().expect("a number"));
+        let (name, numbers) = case.split_once(' ').expect("a kind and three numbers");
+        let numbers = numbers.split_whitespace().map(|word| word.parse::<u32>().expect("a number"));
         let &[batch, peers, workers] = &*numbers.collect::<Vec<_>>() else {
-            panic!("{CASE} has three numbers");
+            panic!("{CASE} has a kind and three numbers");
         };
+        let kinds = [Kind::Plain, Kind::Private, Kind::DeepQ];
+        let kind = kinds.into_iter().find(|kind| kind.name() == name).expect("a kind");
         let train = train(peers as usize, &streams);
         let topology = topology::complete(peers as usize).expect("a graph can be made");
-        let [wall, busy] = pass(&topology, &train, batch, &streams, workers as usize).0;
+        let [wall, busy] = pass(&topology, &train, (kind, batch), &streams, workers as usize).0;
         println!("{wall} s, {busy} s of processor time");
         return;
     }
     let folder = std::env::temp_dir().join(format!("hushmesh-walk-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room for temporary files");
     let mut table = Table::new([
+        Column::text("kind"),
         Column::number("b"),
         Column::text("who"),
         Column::number("clock").unit("ms"),
@@ -72,18 +113,23 @@ fn main() {
         Column::number("NumPy loop / it"),
         Column::number("NumPy over all classes / it"),
     ]);
-    for batch in [50, 1] {
+    write(&folder, &train(1, &streams));
+    for (kind, batch) in [
+        (Kind::Plain, 50),
+        (Kind::Plain, 1),
+        (Kind::Private, 50),
+        (Kind::Private, 1),
+        (Kind::DeepQ, 50),
+    ] {
         let mut times = Vec::new();
         let mut end = f64::NAN;
-        for peers in [1, 10] {
+        for peers in if kind == Kind::DeepQ { vec![10] } else { vec![1, 10] } {
             let train = train(peers, &streams);
-            if peers == 1 {
-                write(&folder, &train);
-            }
             let topology = topology::complete(peers).expect("a graph can be made");
             for workers in [1, 2] {
-                let pass = || pass(&topology, &train, batch, &streams, workers);
-                let turns: Vec<_> = (0..if batch == 1 { 3 } else { 15 }).map(|_| pass()).collect();
+                let pass = || pass(&topology, &train, (kind, batch), &streams, workers);
+                let turns = if batch == 1 || kind == Kind::DeepQ { 3 } else { 15 };
+                let turns: Vec<_> = (0..turns).map(|_| pass()).collect();
                 if peers == 1 {
                     end = turns[0].1;
                 }
@@ -96,11 +142,15 @@ fn main() {
         }
         let mut compared = [f64::NAN; 2];
         for (threads, who) in [(Some("1"), "1 thread"), (None, "its own threads")] {
-            match numpy(&folder, batch, threads) {
+            match numpy(&folder, (kind, batch), threads) {
                 Ok(ways) => {
                     for (way, seconds, norm) in &ways {
                         let off = (norm / end - 1.0).abs();
-                        assert!(off < 1e-9, "NumPy ends at |w| = {norm}, the peers at {end}");
+                        match kind {
+                            Kind::Plain => assert!(off < 1e-9, "|w| = {norm} and {end}"),
+                            Kind::Private => assert!(off < 0.3, "|w| = {norm} and {end}"),
+                            Kind::DeepQ => {}
+                        }
                         times.push((format!("NumPy, {way}, {who}"), *seconds));
                     }
                     for (best, (_, seconds, _)) in compared.iter_mut().zip(&ways) {
@@ -113,6 +163,7 @@ fn main() {
         let updates = f64::from(ROWS as u32 / batch * CLASSES);
         for (who, [clock, busy]) in times {
             table.row([
+                kind.name().into(),
                 f64::from(batch).into(),
                 who.into(),
                 (1e3 * clock).into(),
@@ -144,7 +195,7 @@ fn train(peers: usize, streams: &Streams) -> Arc<Partitioned> {
 fn pass(
     topology: &Topology,
     train: &Arc<Partitioned>,
-    batch: u32,
+    (kind, batch): (Kind, u32),
     streams: &Streams,
     workers: usize,
 ) -> ([f64; 2], f64) {
@@ -156,6 +207,11 @@ fn pass(
         let family = streams.family(Purpose::Walk, task);
         (pick(&batches, &mut family.at(0, 0)).expect("there is data"), family)
     };
+    let draws = |task| Draws::Streams(streams.family(Purpose::WalkNoise, task));
+    let policy = kind.policy();
+    let deciding = if policy.is_some() { CLASSES } else { 0 };
+    let families = |purpose| (0..deciding).map(|task| streams.family(purpose, task)).collect();
+    let starts: Vec<Family> = families(Purpose::PolicyStart);
     let parameters = Arc::new(WalkParameters {
         tasks,
         loss: Loss::Logistic,
@@ -169,9 +225,9 @@ fn pass(
         routes: Some(Arc::new(Routes::of(topology).expect("a small graph has routes"))),
         tokens: (0..CLASSES).map(token).collect(),
         remaining: batches.into(),
-        noise: None,
-        decisions: Vec::new(),
-        needs: Needs::default(),
+        noise: kind.multiplier().map(|scale| (scale, (0..CLASSES).map(draws).collect())),
+        decisions: families(Purpose::Decision),
+        needs: policy.as_ref().map_or(Needs::default(), PolicyConfig::needs),
         reach: 1.0,
         unprotected: Pieces::RECORD,
         budget: None,
@@ -183,7 +239,13 @@ fn pass(
             let degrees =
                 topology.neighbours(peer).iter().map(|&near| topology.degree(near) as u32);
             let own = LocalData::new(Arc::clone(train), peer);
-            WalkPeer::new(peer, own, degrees.collect(), Vec::new(), Arc::clone(&parameters))
+            let policies = policy.iter().flat_map(|policy| {
+                let start = |family: &Family| family.stream(peer.0.into());
+                let d = train.dimension();
+                starts.iter().map(move |family| policy.build(d, &mut start(family)))
+            });
+            let policies = policies.collect();
+            WalkPeer::new(peer, own, degrees.collect(), policies, Arc::clone(&parameters))
         })
         .collect();
     let links = Links::new(&NetworkConfig::default(), topology, streams);
@@ -228,12 +290,15 @@ fn write(folder: &Path, train: &Partitioned) {
 /// Name, seconds by the clock and of processors, and final norm of NumPy's two ways.
 fn numpy(
     folder: &Path,
-    batch: u32,
+    (kind, batch): (Kind, u32),
     threads: Option<&str>,
 ) -> Result<Vec<(String, [f64; 2], f64)>, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/walk_numpy.py");
     let mut command = Command::new("python3");
-    command.arg(script).arg(folder).arg(batch.to_string()).arg(ETA.to_string());
+    // Δ = 2η/b: slopes and samples are at most 1.
+    let deviation = kind.multiplier().unwrap_or(0.0) * 2.0 * ETA / f64::from(batch);
+    command.arg(script).arg(folder).arg(kind.name());
+    command.args([batch.to_string(), ETA.to_string(), deviation.to_string()]);
     for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
         match threads {
             Some(threads) => command.env(name, threads),

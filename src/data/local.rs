@@ -137,6 +137,20 @@ impl LocalData {
         self.everybody.local(self.peer).y
     }
 
+    /// Some of the peer's rows, one after the other, and their labels: what a token's visit is about,
+    /// without a view being made of all rows first.
+    ///
+    /// # Panics
+    /// Where the peer has no such rows.
+    pub fn block(&self, rows: Range<usize>) -> (&[f64], &[f64]) {
+        let Partitioned { x, y, offsets } = &*self.everybody;
+        let (first, end) = (offsets[self.peer.index()], offsets[self.peer.index() + 1]);
+        assert!(rows.end <= end - first, "rows {rows:?} of a peer with {}", end - first);
+        let (d, rows) = (x.ncols(), first + rows.start..first + rows.end);
+        let x = x.as_slice().expect("rows are stored one after the other");
+        (&x[rows.start * d..rows.end * d], &y[rows])
+    }
+
     /// How many rows the peer has.
     pub fn rows(&self) -> usize {
         self.everybody.rows(self.peer)
@@ -179,6 +193,20 @@ mod tests {
         assert_eq!(local.y(), [-1.0, 1.0]);
         let empty = LocalData::new(all, PeerId(1));
         assert_eq!((empty.rows(), empty.x().nrows(), empty.dimension()), (0, 0, 2));
+    }
+
+    #[test]
+    fn a_block_is_some_of_a_peers_own_rows() {
+        let local = LocalData::new(three_peers(), PeerId(2));
+        assert_eq!(local.block(0..2), (&[3.5, 4.5, 5.5, 6.5][..], &[-1.0, 1.0][..]));
+        assert_eq!(local.block(1..2), (&[5.5, 6.5][..], &[1.0][..]));
+        assert_eq!(local.block(1..1), (&[][..], &[][..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "rows 0..2 of a peer with 1")]
+    fn a_block_does_not_reach_into_the_next_peers_rows() {
+        LocalData::new(three_peers(), PeerId(0)).block(0..2);
     }
 
     #[test]

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 pub use config::{StepSize, WalkSgdConfig};
 pub use cut::Cut;
-pub use token::{Pass, Token};
+pub use token::{Coins, Pass, Remaining, Token};
 
 use crate::data::LocalData;
 use crate::learn::{Batch, Loss, Tasks, axpy, norm};
@@ -52,7 +52,7 @@ use crate::privacy::{
     in_the_clear, noisy, public,
 };
 use crate::random::{Draws, Family};
-use crate::topology::{Routes, Walk, pick};
+use crate::topology::{Routes, Walk};
 use crate::units::{PeerId, Round, SimTime};
 
 /// What the peers of one run have in common.
@@ -109,7 +109,7 @@ impl WalkParameters {
 /// A token in a peer's hands.
 #[derive(Debug)]
 struct Held {
-    pass: Pass,
+    pass: Box<Pass>,
     w: Released<Arc<[f64]>>,
     average: Option<Released<Arc<[f64]>>>,
     came_from: Option<PeerId>,
@@ -247,20 +247,17 @@ impl WalkPeer {
     /// Where the token goes from here: to a neighbour, or nowhere.
     fn next(&self, token: &mut Held, neighbours: &[PeerId]) -> PeerId {
         let WalkParameters { walk, routes, tokens, .. } = &*self.parameters;
-        let pass = &mut token.pass;
-        let (_, draws) = &tokens[pass.task as usize];
-        let mut moves = || {
-            pass.moves += 1;
-            draws.at(0, pass.moves)
-        };
+        let pass = &mut *token.pass;
+        let (_, family) = &tokens[pass.task as usize];
+        let coins = &mut pass.coins;
         match (walk, &pass.remaining, routes) {
             (Walk::Uniform, Some(remaining), Some(routes)) => {
-                let chosen = pass.destination.or_else(|| pick(remaining, &mut moves()));
+                let chosen = pass.destination.or_else(|| remaining.pick(coins.next(family)));
                 let destination = chosen.unwrap_or(self.me);
                 pass.destination = Some(destination);
                 if destination == self.me { self.me } else { routes.next(self.me, destination) }
             }
-            _ => walk.next(self.me, token.came_from, neighbours, &self.degrees, &mut moves()),
+            _ => walk.next(self.me, token.came_from, neighbours, &self.degrees, coins.next(family)),
         }
     }
 
@@ -296,8 +293,7 @@ impl WalkPeer {
         let (number, of) = (share.used, self.cut.batches());
         let rows = self.cut.range(number % of);
         let (d, b) = (self.data.dimension(), rows.len() as f64);
-        let x = self.data.x().to_slice().expect("rows are stored one after the other");
-        let (x, y) = (&x[rows.start * d..rows.end * d], &self.data.y()[rows]);
+        let (x, y) = self.data.block(rows);
         let batch = Batch { x, y, tasks, task: pass.task, loss, ridge };
         let local = self.models.get_mut(task * d..(task + 1) * d).unwrap_or_default();
         let t = pass.updates.next();
@@ -393,7 +389,7 @@ impl WalkPeer {
         self.updates += 1;
         pass.updates = t;
         if let Some(remaining) = &mut pass.remaining {
-            Arc::make_mut(remaining)[self.me.index()] -= 1;
+            remaining.take(self.me);
         }
         let average = average.map(|average| running_mean(average, &w, t));
         let average_now = average.as_ref().map(|average| &**average.value());
@@ -525,15 +521,15 @@ impl Peer for WalkPeer {
             .zip(&parameters.tokens)
             .filter(|(_, (peer, _))| *peer == self.me)
             .map(|(task, _)| Held {
-                pass: Pass {
+                pass: Box::new(Pass {
                     task,
                     updates: Round(0),
                     destination: None,
                     remaining: (parameters.walk == Walk::Uniform)
-                        .then(|| parameters.remaining.iter().copied().collect()),
-                    moves: 0,
+                        .then(|| Remaining::new(parameters.remaining.iter().copied().collect())),
+                    coins: Coins::default(),
                     journey: Default::default(),
-                },
+                }),
                 w: zero(),
                 average: parameters.averages.then(zero),
                 came_from: None,

@@ -59,6 +59,7 @@ fn the_golden_net_has_its_values_targets_and_steps() {
         serde_json::from_str(include_str!("../../../tests/golden/dqn.json")).unwrap();
     let mut net = Net::new(4, 3, Activation::Linear, &mut stream(0));
     net.weights = flat(&golden.W1[0], &[0.0; 3], &golden.W2[0], &[0.0; 2]);
+    net.fold();
     // A batch that has room for more than it is used for.
     let mut batch = Batch::new(5, 4, 3);
     put_all(&mut batch, &golden.S[0]);
@@ -90,6 +91,7 @@ fn the_gradient_is_that_of_finite_differences() {
         let mut net = Net::new(inputs, hidden, activation, &mut stream);
         // Biases too: at zero they would hide a mistake.
         net.weights.iter_mut().for_each(|w| *w += stream.random_range(-0.3..0.3));
+        net.fold();
         let mut batch = Batch::new(rows, inputs, hidden);
         let states: Vec<Vec<f64>> = (0..rows)
             .map(|_| (0..inputs).map(|_| stream.random_range(-1.0..1.0)).collect())
@@ -101,6 +103,7 @@ fn the_gradient_is_that_of_finite_differences() {
         let loss = |weights: &[f64]| {
             let mut moved = net.clone();
             moved.weights.copy_from_slice(weights);
+            moved.fold();
             let mut batch = Batch::new(rows, inputs, hidden);
             put_all(&mut batch, &states);
             moved.evaluate(&mut batch);
@@ -127,6 +130,37 @@ fn the_gradient_is_that_of_finite_differences() {
         }
         assert!(optimiser.mean.iter().filter(|mean| **mean != 0.0).count() > 20);
     }
+}
+
+#[test]
+fn a_net_without_activation_is_one_whose_units_are_all_positive() {
+    // Of positive inputs and weights the two activations make the same, by different ways.
+    let mut stream = stream(27);
+    let (inputs, hidden, rows) = (5, 8, 6);
+    let mut nets = [Activation::Linear, Activation::Relu]
+        .map(|activation| Net::new(inputs, hidden, activation, &mut stream));
+    let weights: Vec<f64> = nets[0].weights.iter().map(|_| stream.random_range(0.5..1.0)).collect();
+    let states: Vec<Vec<f64>> =
+        (0..rows).map(|_| (0..inputs).map(|_| stream.random_range(0.0..1.0)).collect()).collect();
+    let after = nets.each_mut().map(|net| {
+        net.weights.copy_from_slice(&weights);
+        net.fold();
+        let mut batch = Batch::new(rows, inputs, hidden);
+        let mut optimiser = Optimiser::new(Adam::default(), net.weights.len());
+        for step in 0..5 {
+            put_all(&mut batch, &states);
+            for row in 0..rows {
+                let action = [Action::Local, Action::Global][(row + step) % 2];
+                batch.aim(row, action, row as f64, 0.0);
+            }
+            net.fit(&mut batch, &mut optimiser);
+        }
+        net.evaluate(&mut batch);
+        (net.weights.clone(), batch.values.concat())
+    });
+    assert_near(&after[0].0, &after[1].0);
+    assert_near(&after[0].1, &after[1].1);
+    assert_ne!(after[0].0, weights);
 }
 
 #[test]
@@ -221,6 +255,9 @@ fn the_target_net_is_copied_at_every_tenth_update() {
             frozen.clone_from(&learner.net.weights);
         }
         assert_eq!(learner.target.weights, frozen, "after {number} updates");
+        let mut folded = learner.target.clone();
+        folded.fold();
+        assert_eq!(learner.target.slopes, folded.slopes, "what is kept is that of the weights");
     }
 }
 
@@ -276,6 +313,8 @@ fn a_learner_takes_the_memory_that_it_says() {
         }
         let numbers = learner.net.weights.capacity()
             + learner.target.weights.capacity()
+            + learner.net.slopes.capacity()
+            + learner.target.slopes.capacity()
             + learner.optimiser.mean.capacity()
             + learner.optimiser.square.capacity();
         let taken =

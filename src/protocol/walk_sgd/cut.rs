@@ -7,6 +7,9 @@ use std::ops::Range;
 pub struct Cut {
     rows: usize,
     batches: usize,
+    /// Rows over batches, and what is left of them.
+    whole: usize,
+    more: usize,
 }
 
 impl Cut {
@@ -15,7 +18,8 @@ impl Cut {
     pub fn new(rows: usize, batch: u32) -> Self {
         let b = batch as usize;
         let batches = ((2 * rows + b) / (2 * b)).max(1).min(rows);
-        Self { rows, batches }
+        let divisor = batches.max(1);
+        Self { rows, batches, whole: rows / divisor, more: rows % divisor }
     }
 
     /// How many rows there are.
@@ -30,7 +34,11 @@ impl Cut {
 
     /// The rows of batch j.
     pub fn range(&self, j: u32) -> Range<usize> {
-        let start = |j: usize| (j as u128 * self.rows as u128 / self.batches as u128) as usize;
+        // ⌊j·rows/batches⌋; nothing is divided where all batches have the same size.
+        let start = |j: usize| match self.more {
+            0 => j * self.whole,
+            more => j * self.whole + (j as u128 * more as u128 / self.batches as u128) as usize,
+        };
         start(j as usize)..start(j as usize + 1)
     }
 

@@ -1,0 +1,108 @@
+//! ADMM on quadratics that somebody else has written down: one side of benches/python/compare.py.
+//!
+//! ```text
+//! HUSHMESH_QUADRATICS=FOLDER cargo bench --bench quadratics
+//! ```
+//!
+//! FOLDER has x.npy (n·m rows), y.npy (n·m targets), graph.edges (peers 0 to n − 1) and run.txt with
+//! numbers: a/n, β, the rounds, and the workers of as many runs as there are more of them. Peer i
+//! holds rows i·m to (i + 1)·m − 1. Every line that is printed is one run: workers and seconds, without
+//! the preparation of data and peers, whose matrices are formed and factorised within the first round.
+//! All runs must end at the same bits; the models in the end go to models.npy. Without a folder it
+//! says how to get one, and that is all.
+
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use hushmesh::data::{LocalData, Partitioned};
+use hushmesh::experiment::npy;
+use hushmesh::learn::Loss;
+use hushmesh::network::{Engine, Flow, Links, NetworkConfig, Probe, Schedule, Snapshot, run};
+use hushmesh::protocol::admm::{AdmmParameters, AdmmPeer};
+use hushmesh::random::Streams;
+use hushmesh::topology::{GraphFile, Topology};
+use hushmesh::units::{PeerId, Round, Seed};
+use ndarray::{Array1, Array2};
+
+const FOLDER: &str = "HUSHMESH_QUADRATICS";
+
+struct Nothing;
+
+impl Probe for Nothing {
+    type Local = ();
+    fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
+}
+
+fn main() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        println!("benches/python/compare.py makes the folder for {FOLDER} and calls this program");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let said = std::fs::read_to_string(folder.join("run.txt")).expect("run.txt can be read");
+    let numbers = said.split_whitespace().map(|word| word.parse::<f64>().expect("a number"));
+    let numbers: Vec<f64> = numbers.collect();
+    let [ridge, penalty, rounds, workers @ ..] = &*numbers else {
+        panic!("run.txt has at least three numbers");
+    };
+    let graph = GraphFile::read(&folder.join("graph.edges")).expect("the graph can be read");
+    let graph = graph.topology;
+    let x: Array2<f64> = ndarray_npy::read_npy(folder.join("x.npy")).expect("x.npy can be read");
+    let y: Array1<f64> = ndarray_npy::read_npy(folder.join("y.npy")).expect("y.npy can be read");
+    let (n, d, each) = (graph.peers(), x.ncols(), x.nrows() / graph.peers());
+    let offsets = (0..=n).map(|peer| peer * each).collect();
+    let train = Arc::new(Partitioned::new(x, y.to_vec(), offsets));
+    let plain = AdmmParameters::plain(Loss::Squared, n, *ridge, *penalty, Round(*rounds as u32));
+    let parameters = Arc::new(plain);
+
+    let mut models = Vec::new();
+    for workers in workers {
+        let (seconds, end) = once(&graph, &train, &parameters, *workers as usize);
+        if models.is_empty() {
+            models = end;
+        } else {
+            let same = models.iter().zip(&end).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same && models.len() == end.len(), "{workers} workers end elsewhere");
+        }
+        println!("{workers} {seconds}");
+    }
+    std::fs::write(folder.join("models.npy"), npy(&models, &[n, d])).expect("there is room");
+}
+
+/// The seconds of all rounds, and the models in the end.
+fn once(
+    graph: &Topology,
+    train: &Arc<Partitioned>,
+    parameters: &Arc<AdmmParameters>,
+    workers: usize,
+) -> (f64, Vec<f64>) {
+    let links = Links::new(&NetworkConfig::default(), graph, &Streams::new(Seed(1), 0));
+    let peers: Vec<AdmmPeer> = graph
+        .ids()
+        .map(|peer| {
+            let own = LocalData::new(Arc::clone(train), peer);
+            AdmmPeer::new(peer, own, graph.neighbours(peer), 1.0, Arc::clone(parameters))
+        })
+        .collect();
+    let schedule = Schedule::of_peers(u32::MAX, parameters.rounds);
+    let mut models = Vec::new();
+    let began = Instant::now();
+    run(
+        Engine::Simulated { workers },
+        graph,
+        &links,
+        peers,
+        (&Nothing, schedule),
+        &AtomicBool::new(false),
+        &mut |row| {
+            models = row.scored;
+            Flow::Continue
+        },
+    )
+    .expect("the peers finish");
+    (began.elapsed().as_secs_f64(), models)
+}
