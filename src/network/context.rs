@@ -18,6 +18,7 @@ pub(super) trait Port<M> {
     }
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
+    fn measures(&self, round: Round) -> bool;
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account);
     fn deposit_token(&mut self, at: (u32, Round), snapshot: &Snapshot<'_>, journey: &Journey);
     fn fail(&mut self, reason: String);
@@ -113,6 +114,12 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
         self.port.spend(sample_passes);
     }
 
+    /// Whether what is left in this round will be looked at: what costs anything to work up may be left
+    /// out otherwise.
+    pub fn measures(&self, round: Round) -> bool {
+        self.port.measures(round)
+    }
+
     /// Leaves what is to be measured at the end of a round. Measuring is outside the threat model:
     /// this is no message and is not booked.
     pub fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>) {
@@ -165,6 +172,9 @@ mod tests {
         }
         fn timer(&mut self, _: SimTime) {}
         fn spend(&mut self, _: f64) {}
+        fn measures(&self, _: Round) -> bool {
+            true
+        }
         fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
         fn deposit_token(&mut self, _: (u32, Round), _: &Snapshot<'_>, _: &Journey) {}
         fn fail(&mut self, reason: String) {

@@ -273,8 +273,13 @@ impl<'a, R: Probe> Gathering<'a, R> {
         Self { probe, schedule, first, peers, open: BTreeMap::new(), rows }
     }
 
+    /// Whether this round is measured.
+    pub(super) fn measures(&self, round: Round) -> bool {
+        self.schedule.measures(round)
+    }
+
     pub(super) fn deposit(&mut self, deposit: &Deposit<'_>) {
-        if !self.schedule.measures(deposit.round) {
+        if !self.measures(deposit.round) {
             return;
         }
         let scored = deposit.snapshot.scored;

@@ -288,6 +288,10 @@ impl<M: Wire, R: Probe> Port<M> for ThreadPort<'_, '_, M, R> {
 
     fn spend(&mut self, _sample_passes: f64) {}
 
+    fn measures(&self, round: Round) -> bool {
+        self.gathering.measures(round)
+    }
+
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.me,

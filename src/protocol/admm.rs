@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 
 use self::numbers::{Numbers, Vectors};
 use super::automatic::Automatic;
-use super::inbox::{Inbox, Outbox};
+use super::inbox::{Addition, Outbox};
 use super::per_peer::PerPeer;
 use crate::data::LocalData;
 use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, norm};
@@ -308,7 +308,7 @@ pub struct AdmmPeer {
     /// w~_i.
     outbox: Outbox,
     /// w~_l.
-    inbox: Inbox<Arc<[f64]>>,
+    inbox: Addition<Arc<[f64]>>,
 }
 
 impl AdmmPeer {
@@ -337,14 +337,14 @@ impl AdmmPeer {
             numbers,
             solver: ChordNewton::new(),
             outbox: Outbox::new(d),
-            inbox: Inbox::new(neighbours),
+            inbox: Addition::new(neighbours),
             data,
             parameters,
         }
     }
 
     /// Bytes that a peer with this many neighbours and samples occupies in dimension d, beside its
-    /// samples: one block of three vectors (w, γ, the sum), up to two more (η with `noise`, w̄ with
+    /// samples: one block of four vectors (w, γ, two sums), up to two more (η with `noise`, w̄ with
     /// `averages`) and what the solver remembers; the solver's factor, of which there is none where
     /// the loss bends little beside q; two messages; the inbox.
     pub fn memory(
@@ -361,7 +361,7 @@ impl AdmmPeer {
         size_of::<Self>()
             + 8 * (block + factor + 2 * d)
             + 2 * COUNTERS
-            + Inbox::<Arc<[f64]>>::memory(neighbours)
+            + Addition::<Arc<[f64]>>::memory(neighbours)
             + 6 * ALLOCATION
     }
 
@@ -450,7 +450,7 @@ impl AdmmPeer {
 
         // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
         let mut outgoing = self.outbox.take(self.round);
-        let b = Arc::make_mut(&mut outgoing);
+        let b = Arc::get_mut(&mut outgoing).expect("nobody else holds what was taken");
         let quadratic = self.quadratic();
         let Vectors { w, gamma, sum, eta, solver, .. } = self.numbers.split();
         for ((b, gamma), sum) in b.iter_mut().zip(gamma).zip(sum) {
@@ -493,49 +493,55 @@ impl AdmmPeer {
         }
     }
 
-    /// (17), once every neighbour's w~ of this round is there.
+    /// (17), once every neighbour's w~ of this round is there. With T = Σ_l w~_l it adds
+    /// β(|N_i| w~_i − T) to γ_i, and the next argmin looks at |N_i| w~_i + T.
     fn dual(&mut self, context: &mut Context<'_, Exchange>) {
         let beta = self.parameters.penalty;
+        let degree = self.inbox.neighbours() as f64;
         let own = self.outbox.content(self.round);
-        let Vectors { w, gamma, sum, average, .. } = self.numbers.split();
-        // ∇J~_i(w_i) + γ_i = β(Σ_l of the last round − Σ_l of this one + 2|N_i| θ_i), by the argmin's
-        // optimality: to within the gradient norm that it was solved to.
-        let workspace = context.workspace();
-        if workspace.len() < w.len() {
-            workspace.resize(w.len(), 0.0);
-        }
-        let change = &mut workspace[..w.len()];
-        let twice_degree = 2.0 * self.inbox.neighbours() as f64;
-        let noise = own.iter().zip(&*w).map(|(sent, w)| sent - w);
-        for ((change, sum), theta) in change.iter_mut().zip(&*sum).zip(noise) {
-            *change = sum + twice_degree * theta;
-        }
-        sum.fill(0.0);
-        for theirs in self.inbox.take(self.round) {
-            let both = own.iter().zip(theirs.iter());
-            for ((sum, gamma), (own, theirs)) in sum.iter_mut().zip(&mut *gamma).zip(both) {
-                *sum += own + theirs;
-                *gamma += beta * (own - theirs);
+        let Vectors { w, gamma, sum, theirs, average, .. } = self.numbers.split();
+        let measured = context.measures(self.round);
+        let mut residual = 0.0;
+        if measured {
+            // ∇J~_i(w_i) + γ_i = β(Σ_l of the last round − Σ_l of this one + 2|N_i| θ_i), by the
+            // argmin's optimality: to within the gradient norm that it was solved to.
+            let workspace = context.workspace();
+            workspace.resize(workspace.len().max(w.len()), 0.0);
+            let change = &mut workspace[..w.len()];
+            let noise = own.iter().zip(&*w).map(|(sent, w)| sent - w);
+            let sums = sum.iter().zip(own.iter().zip(&*theirs));
+            for ((change, theta), (before, (own, theirs))) in change.iter_mut().zip(noise).zip(sums)
+            {
+                *change = before + 2.0 * degree * theta - (degree * own + theirs);
             }
+            residual = beta * norm(change);
         }
-        change.iter_mut().zip(&*sum).for_each(|(before, now)| *before -= now);
-        let residual = beta * norm(change);
+        let sums = sum.iter_mut().zip(theirs);
+        for ((gamma, own), (sum, theirs)) in gamma.iter_mut().zip(own).zip(sums) {
+            *gamma += beta * (degree * own - *theirs);
+            *sum = degree * own + *theirs;
+            *theirs = 0.0;
+        }
         let share = 1.0 / f64::from(self.round.0);
         for (average, w) in average.iter_mut().zip(&*w) {
             *average += share * (w - *average);
         }
-        let average = (!average.is_empty()).then_some(&*average);
-        context.deposit(self.round, &Snapshot { scored: w, average, residual });
+        if measured {
+            let average = (!average.is_empty()).then_some(&*average);
+            context.deposit(self.round, &Snapshot { scored: w, average, residual });
+        }
     }
 
     /// Ends every round whose messages are all there, and begins the next.
     fn advance(&mut self, context: &mut Context<'_, Exchange>) {
-        while !self.done() && self.inbox.complete(self.round) {
+        while !self.done() && self.inbox.complete() {
             self.dual(context);
             self.round = self.round.next();
             if !self.done() {
                 self.primal(context);
             }
+            let theirs = self.numbers.split().theirs;
+            self.inbox.begin(self.round, |model| add(model, theirs));
             if self.inbox.neighbours() == 0 {
                 return;
             }
@@ -560,8 +566,9 @@ impl Peer for AdmmPeer {
         message: Received<'_, Exchange>,
         context: &mut Context<'_, Exchange>,
     ) {
-        let Exchange { round, model } = message.into_value();
-        self.inbox.put(from, round, model);
+        let Exchange { round, model } = message.value();
+        let theirs = self.numbers.split().theirs;
+        self.inbox.hear((from, *round), model, self.round, |model| add(model, theirs));
         self.advance(context);
     }
 
@@ -581,6 +588,12 @@ impl Peer for AdmmPeer {
         let d = self.data.dimension() as u64;
         d * (4 * self.data.rows() as u64 + d + self.inbox.neighbours() as u64)
     }
+}
+
+/// sum ← sum + model.
+#[inline]
+fn add(model: &[f64], sum: &mut [f64]) {
+    sum.iter_mut().zip(model).for_each(|(sum, model)| *sum += model);
 }
 
 #[cfg(test)]

@@ -66,48 +66,129 @@ impl<T> Inbox<T> {
     }
 }
 
+/// Messages that are added up in the order of neighbours, each as soon as those before it are through:
+/// where they come in that order, none has to be kept.
+#[derive(Debug)]
+pub(super) struct Addition<T> {
+    /// Those that came too early.
+    inbox: Inbox<T>,
+    /// How many neighbours are through in this round.
+    through: u32,
+}
+
+impl<T: Clone> Addition<T> {
+    /// Of messages of these neighbours, who must be in ascending order.
+    pub(super) fn new(neighbours: &[PeerId]) -> Self {
+        Self { inbox: Inbox::new(neighbours), through: 0 }
+    }
+
+    /// How many neighbours there are.
+    pub(super) fn neighbours(&self) -> usize {
+        self.inbox.neighbours()
+    }
+
+    /// Bytes for so many neighbours beside its own struct.
+    pub(super) fn memory(neighbours: usize) -> usize {
+        Inbox::<T>::memory(neighbours)
+    }
+
+    /// Takes a message in: adds it now, if it is of this round and its turn has come, and those that
+    /// have waited for it.
+    #[inline]
+    pub(super) fn hear(
+        &mut self,
+        (from, round): (PeerId, Round),
+        message: &T,
+        now: Round,
+        mut add: impl FnMut(&T),
+    ) {
+        if round == now && self.inbox.neighbours.get(self.through as usize) == Some(&from) {
+            add(message);
+            self.through += 1;
+            if self.inbox.arrived[parity(now)] > 0 {
+                self.go_on(now, add);
+            }
+        } else {
+            self.inbox.put(from, round, message.clone());
+        }
+    }
+
+    /// Adds what has come of this round, up to the first that is missing.
+    fn go_on(&mut self, now: Round, mut add: impl FnMut(&T)) {
+        let side = parity(now);
+        while let Some(places) = self.inbox.slots.get_mut(self.through as usize)
+            && let Some(message) = places[side].take()
+        {
+            self.inbox.arrived[side] -= 1;
+            self.through += 1;
+            add(&message);
+        }
+    }
+
+    /// Whether every neighbour is through.
+    pub(super) fn complete(&self) -> bool {
+        self.through as usize == self.inbox.neighbours()
+    }
+
+    /// Begins a round, and adds what has come of it before.
+    pub(super) fn begin(&mut self, now: Round, add: impl FnMut(&T)) {
+        self.through = 0;
+        if self.inbox.arrived[parity(now)] > 0 {
+            self.go_on(now, add);
+        }
+    }
+
+    /// Whose message of this round is missing.
+    pub(super) fn missing(&self, now: Round) -> Vec<PeerId> {
+        let places =
+            self.inbox.neighbours.iter().zip(&self.inbox.slots).skip(self.through as usize);
+        let missing = places.filter(|(_, places)| places[parity(now)].is_none());
+        missing.map(|(&peer, _)| peer).collect()
+    }
+}
+
 /// A peer's messages of this round and the last. When a round of the same parity comes up again,
 /// every neighbour has let go of its buffer, so the messages of a whole run live in these two.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    buffers: [Arc<[f64]>; 2],
+    /// A buffer is missing while it is written to.
+    buffers: [Option<Arc<[f64]>>; 2],
+    length: usize,
 }
 
 impl Outbox {
     /// Buffers for messages of so many numbers.
     pub(super) fn new(length: usize) -> Self {
-        Self { buffers: [vec![0.0; length].into(), vec![0.0; length].into()] }
+        Self { buffers: [None, None], length }
     }
 
     /// The buffer of a round to write to: the same memory if nobody holds it any more, else a new
     /// one.
     pub(super) fn writable(&mut self, round: Round) -> &mut [f64] {
-        let buffer = &mut self.buffers[parity(round)];
-        if Arc::get_mut(buffer).is_none() {
-            *buffer = vec![0.0; buffer.len()].into();
-        }
-        Arc::get_mut(buffer).expect("a buffer that was just made is held once")
+        let buffer = self.take(round);
+        Arc::get_mut(self.buffers[parity(round)].insert(buffer)).expect("nobody else holds it")
     }
 
     /// The buffer of a round, to write to and to give back: held by nobody else.
     pub(super) fn take(&mut self, round: Round) -> Arc<[f64]> {
-        self.writable(round);
-        std::mem::take(&mut self.buffers[parity(round)])
+        // There are no weak references, and nobody makes another one from what only we hold.
+        let free = self.buffers[parity(round)].take().filter(|held| Arc::strong_count(held) == 1);
+        free.unwrap_or_else(|| vec![0.0; self.length].into())
     }
 
     /// Gives the buffer of a round back, for the neighbours to read.
     pub(super) fn put(&mut self, round: Round, buffer: Arc<[f64]>) {
-        self.buffers[parity(round)] = buffer;
+        self.buffers[parity(round)] = Some(buffer);
     }
 
     /// The content of a round's buffer, to be sent.
     pub(super) fn shared(&self, round: Round) -> Arc<[f64]> {
-        Arc::clone(&self.buffers[parity(round)])
+        self.buffers[parity(round)].clone().unwrap_or_default()
     }
 
     /// The content of a round's buffer, to be read.
     pub(super) fn content(&self, round: Round) -> &[f64] {
-        &self.buffers[parity(round)]
+        self.buffers[parity(round)].as_deref().unwrap_or_default()
     }
 }
 
@@ -128,6 +209,42 @@ mod tests {
         assert_eq!(inbox.take(Round(1)).collect::<String>(), "abc");
         assert_eq!(inbox.missing(Round(2)), [PeerId(5), PeerId(9)]);
         assert!(!inbox.complete(Round(3)), "round 3 takes the places of round 1, which are empty");
+    }
+
+    #[test]
+    fn messages_are_added_in_the_order_of_neighbours_whatever_order_they_come_in() {
+        let neighbours = [PeerId(2), PeerId(5), PeerId(9)];
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for (first, second) in orders.iter().flat_map(|a| orders.map(|b| (a, b))) {
+            // Some of the second round come before the first is complete.
+            for early in 0..3 {
+                let mut addition = Addition::new(&neighbours);
+                let mut added = String::new();
+                let mut come = |addition: &mut Addition<char>, who: usize, round: u32, now: u32| {
+                    let message = ['a', 'b', 'c', 'A', 'B', 'C'][who + 3 * (round as usize - 1)];
+                    let add = |message: &char| added.push(*message);
+                    addition.hear((neighbours[who], Round(round)), &message, Round(now), add);
+                };
+                come(&mut addition, first[0], 1, 1);
+                come(&mut addition, first[1], 1, 1);
+                let ahead: Vec<_> =
+                    second.iter().filter(|&&who| who != first[2]).take(early).copied().collect();
+                ahead.iter().for_each(|&who| come(&mut addition, who, 2, 1));
+                assert!(!addition.complete());
+                assert_eq!(addition.missing(Round(1)), [neighbours[first[2]]]);
+                come(&mut addition, first[2], 1, 1);
+                assert!(addition.complete());
+                addition.begin(Round(2), |message| added.push(*message));
+                for &who in second.iter().filter(|who| !ahead.contains(who)) {
+                    assert!(!addition.complete());
+                    let add = |message: &char| added.push(*message);
+                    let message = ['A', 'B', 'C'][who];
+                    addition.hear((neighbours[who], Round(2)), &message, Round(2), add);
+                }
+                assert!(addition.complete() && addition.missing(Round(2)).is_empty());
+                assert_eq!(added, "abcABC");
+            }
+        }
     }
 
     #[test]

@@ -191,6 +191,9 @@ fn run_oracle<P: Peer>(topology: &Topology, links: &Links, peers: &mut [P]) {
             self.now += SimTime::from_seconds(cost).0;
         }
         fn deposit_token(&mut self, _: (u32, Round), _: &Snapshot<'_>, _: &Journey) {}
+        fn measures(&self, _: Round) -> bool {
+            false
+        }
         fn deposit(&mut self, _: Round, _: &Snapshot<'_>, _: &Account) {}
         fn fail(&mut self, _: String) {}
     }

@@ -653,6 +653,10 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
         self.now += SimTime::from_seconds(sample_passes * self.desk.seconds_per_sample);
     }
 
+    fn measures(&self, round: Round) -> bool {
+        self.gathering.measures(round)
+    }
+
     fn deposit(&mut self, round: Round, snapshot: &Snapshot<'_>, account: &Account) {
         self.gathering.deposit(&Deposit {
             peer: self.peer,

@@ -1,6 +1,6 @@
 //! All vectors of a peer in one block of memory.
 
-/// w, γ, the sum, η/n and w̄ where they are asked for, then the solver's, one after the other. A
+/// w, γ, two sums, η/n and w̄ where they are asked for, then the solver's, one after the other. A
 /// million peers take a million blocks, not ten million small pieces all over the heap.
 #[derive(Debug)]
 pub(super) struct Numbers {
@@ -18,6 +18,8 @@ pub(super) struct Vectors<'a> {
     pub(super) gamma: &'a mut [f64],
     /// Σ_l (w~_i + w~_l) of the last complete round.
     pub(super) sum: &'a mut [f64],
+    /// Σ_l w~_l of the round that is under way, as far as they are there.
+    pub(super) theirs: &'a mut [f64],
     /// η_i/n; empty without objective noise.
     pub(super) eta: &'a mut [f64],
     /// w̄_i, the mean of w_i over the rounds; empty where it is not kept.
@@ -36,7 +38,7 @@ impl Numbers {
 
     /// How many numbers there are beside the solver's.
     pub(super) fn length(d: usize, noise: bool, averages: bool) -> usize {
-        (3 + usize::from(noise) + usize::from(averages)) * d
+        (4 + usize::from(noise) + usize::from(averages)) * d
     }
 
     /// All of them.
@@ -45,9 +47,10 @@ impl Numbers {
         let (w, rest) = self.block.split_at_mut(d);
         let (gamma, rest) = rest.split_at_mut(d);
         let (sum, rest) = rest.split_at_mut(d);
+        let (theirs, rest) = rest.split_at_mut(d);
         let (eta, rest) = rest.split_at_mut(if self.noise { d } else { 0 });
         let (average, solver) = rest.split_at_mut(if self.averages { d } else { 0 });
-        Vectors { w, gamma, sum, eta, average, solver }
+        Vectors { w, gamma, sum, theirs, eta, average, solver }
     }
 
     /// w_i.
