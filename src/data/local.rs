@@ -347,7 +347,7 @@ mod tests {
         let streams = kept.streams(Seed(4), 0);
         let prepare = |config| prepare(config, 5, true, &streams, std::path::Path::new("."));
         let stored = prepare(&kept).unwrap().train;
-        let made = prepare(&DataConfig { keep: false, ..kept }).unwrap().train;
+        let made = prepare(&DataConfig { keep: false, ..kept.clone() }).unwrap().train;
         assert!(stored.is_stored() && !made.is_stored());
         assert!(stored == made && made.stored() == stored);
         // Two hands at once do not write into each other.

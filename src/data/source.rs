@@ -1,5 +1,6 @@
 //! Where rows come from.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -211,7 +212,7 @@ impl Source {
 }
 
 /// How one row is drawn.
-pub(super) trait Law: Send + Sync {
+pub(super) trait Law: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Number of features.
     fn dimension(&self) -> usize;
 
