@@ -71,7 +71,9 @@ fn what_cannot_be_made_row_by_row_is_refused_where_it_stands() {
             "expected true, or `admm`, `gradient-descent` or `gradient-tracking`",
         ),
         (
-            &["protocol={federated: {variant: masked, rounds: 3, steps: 2, step: 0.1, clip: 1}}"],
+            &[
+                "protocol={weighted-erm: {variant: masked-gradient, steps: 12, step: 1, noise: {epsilon: 2}}}",
+            ],
             "data.keep",
             "expected true, or `admm`, `gradient-descent` or `gradient-tracking`",
         ),
@@ -121,7 +123,7 @@ fn memory_is_told_by_what_takes_it_and_a_run_beyond_the_machine_is_warned_of() {
     );
     let row = 12.0 * 20_000.0 + 2.0 * 60_000.0 + 4_166.0 * 12_000.0;
     let round = 8.0 * 20_000.0 + 2.0 * 60_000.0;
-    assert_eq!(large["measured_every"], (row / round as f64).ceil() as u64);
+    assert_eq!(large["measured_every"], f64::ceil(row / round) as u64);
     let asked = [&sets[..], &["measure.every=7", "measure.test_peers=20"]].concat();
     let asked = outline(&asked);
     assert_eq!((&asked["measured_every"], &asked["scored_peers"]), (&7.into(), &20.into()));
@@ -130,8 +132,10 @@ fn memory_is_told_by_what_takes_it_and_a_run_beyond_the_machine_is_warned_of() {
 #[test]
 fn some_peers_are_scored_on_held_out_samples_where_that_is_asked_for() {
     let bench = Workbench::new();
-    let all = bench.run(SCENARIO, "all", &[]);
-    let some = bench.run(SCENARIO, "some", &["--set", "measure.test_peers=2"]);
+    let source = ["--set", "data.source=ringnorm"];
+    let two = ["--set", "measure.test_peers=2"];
+    let all = bench.run(SCENARIO, "all", &source);
+    let some = bench.run(SCENARIO, "some", &[source, two].concat());
     let column = |out: &str| -> Vec<Option<f64>> {
         let text = fs::read_to_string(bench.path(out).join("peers.csv")).expect("peers.csv");
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
