@@ -7,7 +7,8 @@
 //!
 //! Row `r` of a synthetic source is a function of (seed, repeat, r) alone, and splits and
 //! partitions are permutations of row numbers. So rows are written once, straight into the matrix
-//! that the peers share, and each peer holds a [`LocalData`] that reaches its own rows only.
+//! that the peers share, or are made again whenever their peer needs them (`keep: false`); each peer
+//! holds a [`LocalData`] that reaches its own rows only.
 //!
 //! ```
 //! use std::path::Path;
@@ -50,6 +51,7 @@ mod partition;
 mod prepare;
 mod preprocess;
 mod reach;
+mod recipe;
 mod ringnorm;
 mod source;
 mod sphere;
@@ -72,7 +74,7 @@ pub use self::idx::{IdxFiles, IdxPair};
 pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
-pub use self::local::{LocalData, LocalView, Partitioned};
+pub use self::local::{Held, LocalData, LocalView, Partitioned};
 pub use self::named::{Card, Client, Contents, NamedSet, Package, State};
 pub use self::npy::NpyFiles;
 pub use self::partition::{

@@ -15,9 +15,11 @@ mod study;
 mod walk;
 
 pub use assembly::{Assembly, Solve};
-pub use directory::{ASKED, COMPLETE, DirectoryError, RunDirectory, SCENARIO, STUDY, npy};
+pub use directory::{
+    ASKED, COMPLETE, DirectoryError, RunDirectory, SCENARIO, STUDY, npy, write_npy,
+};
 pub use fingerprint::fingerprint;
-pub use outline::Outline;
+pub use outline::{Outline, PeerMemory};
 pub use prediction::{Item, Prediction, Reading, predict};
 pub use promised::{coalition, promise};
 pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};

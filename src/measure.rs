@@ -3,6 +3,7 @@
 //! Measuring is omniscient: it sees every state and all data. It is outside the threat model, and
 //! nothing that it computes flows back into a peer, except the decision to stop.
 
+pub(crate) mod columns;
 mod config;
 mod frames;
 mod metric;
@@ -12,6 +13,7 @@ mod probe;
 mod rate;
 mod recorder;
 mod statistics;
+mod thinning;
 
 pub use config::{MeasureConfig, StopConfig, What};
 pub use frames::{FILMED_PEERS, Frames, Numbers};
@@ -21,3 +23,4 @@ pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;
 pub use recorder::{Accounting, Comparison, Divergence, MeasuredRow, Recorder};
 pub use statistics::{Estimate, student_quantile};
+pub use thinning::{RunSize, Scored, Thinning};

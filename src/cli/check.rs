@@ -2,7 +2,7 @@
 
 use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
-use crate::experiment::{Outline, notes};
+use crate::experiment::{Outline, PeerMemory, notes};
 use crate::report::{Cell, Column, Table, bytes, figure};
 use crate::scenario::Sweep;
 
@@ -35,6 +35,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
         }
         text += &table(&outline).to_text();
         text.push('\n');
+        if let Some(there) = machine_memory().filter(|&there| outline.memory > there) {
+            text += &format!(
+                "memory: the run needs about {}, this machine has {}: expected fewer peers or samples, \
+                 data.keep: false, or a larger machine\n",
+                bytes(outline.memory),
+                bytes(there)
+            );
+        }
         for line in notes(checked.scenario()) {
             text += &format!("privacy: {line}\n");
         }
@@ -43,6 +51,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
     };
     print(&text)?;
     Ok(Code::Done)
+}
+
+/// Bytes of memory that this machine has; none where the system does not say.
+fn machine_memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(1024 * kilobytes)
 }
 
 fn table(outline: &Outline) -> Table {
@@ -76,7 +92,20 @@ fn table(outline: &Outline) -> Table {
     add("rounds, at most", count(outline.rounds as usize));
     add("messages per repeat", figure(outline.messages as f64));
     add("bytes per repeat", bytes(outline.bytes));
+    let every = match outline.measured_every {
+        1 => "every one".to_string(),
+        every => format!("the first, every {every}th, the last"),
+    };
+    add("rounds that are measured", every);
+    if outline.held_out_samples > 0 {
+        add("peers scored on held-out samples", count(outline.scored_peers));
+    }
+    let PeerMemory { samples, protocol, network, measuring } = outline.memory_parts;
     add("memory per peer", bytes(outline.memory_per_peer));
+    add("  its samples", bytes(samples));
+    add("  its protocol's state", bytes(protocol));
+    add("  the network", bytes(network));
+    add("  measuring", bytes(measuring));
     add("memory", bytes(outline.memory));
     table
 }

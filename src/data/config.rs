@@ -46,6 +46,15 @@ pub struct DataConfig {
     /// Whether every repeat has the same rows, split and partition. Default false.
     #[serde(default)]
     pub fixed: bool,
+    /// Whether training rows stay in memory. Default true. With false, for drawn sources, the features
+    /// of a row are made again from the seed whenever its peer or a measurement needs them: the same
+    /// results, with room for 12 bytes per row (its number and its label) in the place of all features.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub keep: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl From<Source> for DataConfig {
@@ -59,6 +68,7 @@ impl From<Source> for DataConfig {
             partition: Partition::Even,
             without: Vec::new(),
             fixed: false,
+            keep: true,
         }
     }
 }
@@ -172,9 +182,30 @@ impl DataConfig {
             let message = "labels of a regression are numbers: expected a partition without labels";
             problem(&field, message.to_string());
         }
+        if !self.keep {
+            self.check_remaking(&mut problem);
+        }
         problems.extend(Step::check(&self.preprocess).into_iter().map(within("preprocess")));
         problems.extend(self.partition.check(owners).into_iter().map(within("partition")));
         problems
+    }
+
+    /// What keeps rows from being made again one by one.
+    fn check_remaking(&self, problem: &mut dyn FnMut(&str, String)) {
+        if self.source.is_file() {
+            let message = "found false, but the rows of a file are read once and stay: expected true, \
+                           or a drawn source";
+            problem("keep", message.to_string());
+        }
+        for (i, step) in self.preprocess.iter().enumerate() {
+            if let Some(statistic) = step.declaration() {
+                let message = format!(
+                    "{statistic}: with keep: false every row is made by itself: expected `clip`, \
+                     `divide`, `unit-sphere` or `intercept`, or keep: true"
+                );
+                problem(&format!("preprocess.{i}"), message);
+            }
+        }
     }
 
     /// Where a preprocessing step appends the intercept, as a field path relative to the section:
@@ -244,6 +275,7 @@ mod tests {
             partition: Partition::Ratio(vec![1.0, 2.0, 0.0]),
             without: vec![3, 0],
             fixed: true,
+            keep: true,
         };
         assert_eq!(parse(text).unwrap(), expected);
         assert_eq!(expected.check(Some(5)), []);

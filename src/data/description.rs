@@ -56,7 +56,7 @@ pub struct Span {
 impl Description {
     /// Looks at all rows.
     pub fn of(prepared: &Prepared) -> Self {
-        let (train, task) = (&prepared.train, prepared.task);
+        let (train, task) = (&prepared.train.stored(), prepared.task);
         let classes = prepared.classes.len();
         let held_out = |table: &super::Table| Holding::of(task, classes, table.x.view(), &table.y);
         let peers = (0..train.peers()).map(|peer| {

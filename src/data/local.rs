@@ -1,20 +1,46 @@
 //! Training rows in peer order, and the handle through which a peer sees its own.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
+use super::recipe::Recipe;
 use crate::units::PeerId;
 
-/// All training rows in one matrix, in peer order: each peer's rows are contiguous. The matrix is
-/// shared with what [`relabelled`](Self::relabelled) makes.
-#[derive(PartialEq)]
+/// All training rows in peer order: each peer's rows are contiguous. Their features are in one matrix
+/// or, where rows do not stay in memory (`data.keep: false`), made again from the seed on demand.
+/// Either is shared with what [`relabelled`](Self::relabelled) makes.
 pub struct Partitioned {
-    x: Arc<Array2<f64>>,
+    x: Arc<Features>,
     y: Vec<f64>,
     offsets: Arc<[usize]>,
+}
+
+/// Where features are.
+enum Features {
+    /// In memory.
+    Stored(Array2<f64>),
+    /// Nowhere, until they are asked for.
+    Made(Recipe),
+}
+
+impl Features {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Self::Stored(x) => x.dim(),
+            Self::Made(recipe) => (recipe.rows(), recipe.dimension()),
+        }
+    }
+}
+
+thread_local! {
+    /// Where a worker makes rows: lent to each [`Held`] in turn, so that nothing is allocated once it
+    /// has grown to the largest peer.
+    static BENCH: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Partitioned {
@@ -24,8 +50,17 @@ impl Partitioned {
     /// If there is not one label per row, or the offsets do not begin at 0, ascend and end with the
     /// rows.
     pub fn new(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>) -> Self {
+        Self::of(Features::Stored(x), y, offsets)
+    }
+
+    /// The same of rows that are made when they are asked for.
+    pub(super) fn made(recipe: Recipe, y: Vec<f64>, offsets: Vec<usize>) -> Self {
+        Self::of(Features::Made(recipe), y, offsets)
+    }
+
+    fn of(x: Features, y: Vec<f64>, offsets: Vec<usize>) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
-        assert!(x.nrows() == y.len() && offsets.is_sorted());
+        assert!(x.shape().0 == y.len() && offsets.is_sorted());
         Self { x: Arc::new(x), y, offsets: offsets.into() }
     }
 
@@ -38,6 +73,25 @@ impl Partitioned {
         let rows = self.total_rows();
         assert!(y.len() == rows, "found {} labels, expected {rows}, one for each row", y.len());
         Self { x: Arc::clone(&self.x), y, offsets: Arc::clone(&self.offsets) }
+    }
+
+    /// Whether all features are in memory.
+    pub fn is_stored(&self) -> bool {
+        matches!(*self.x, Features::Stored(_))
+    }
+
+    /// The same rows, all in memory: for what goes through all of them many times, such as the solver
+    /// of the pooled problem, and lets go of them afterwards. Costs nothing where they are stored.
+    #[must_use]
+    pub fn stored(self: &Arc<Self>) -> Arc<Self> {
+        match &*self.x {
+            Features::Stored(_) => Arc::clone(self),
+            Features::Made(recipe) => Arc::new(Self {
+                x: Arc::new(Features::Stored(recipe.matrix())),
+                y: self.y.clone(),
+                offsets: Arc::clone(&self.offsets),
+            }),
+        }
     }
 
     /// Where each peer's rows begin, and behind the last one where they end: peer `i` has rows
@@ -71,22 +125,67 @@ impl Partitioned {
 
     /// Number of columns, the intercept's included.
     pub fn dimension(&self) -> usize {
-        self.x.ncols()
+        self.x.shape().1
+    }
+
+    /// The labels of all rows, in peer order.
+    pub fn labels(&self) -> &[f64] {
+        &self.y
+    }
+
+    /// The rows of one peer, stored or made for the occasion.
+    pub fn held(&self, peer: PeerId) -> Held<'_> {
+        let range = self.range(peer);
+        let y = &self.y[range.clone()];
+        match &*self.x {
+            Features::Stored(x) => {
+                Held(Hand::Stored(LocalView { x: x.slice_axis(Axis(0), Slice::from(range)), y }))
+            }
+            Features::Made(recipe) => {
+                let mut cells = BENCH.take();
+                recipe.write(range, &mut cells);
+                Held(Hand::Made { cells, dimension: recipe.dimension(), y })
+            }
+        }
     }
 
     /// The rows of one peer.
+    ///
+    /// # Panics
+    /// Where rows are not stored: [`held`](Self::held) has them.
     pub fn local(&self, peer: PeerId) -> LocalView<'_> {
         let range = self.range(peer);
-        LocalView { x: self.x.slice_axis(Axis(0), Slice::from(range.clone())), y: &self.y[range] }
+        LocalView {
+            x: self.matrix().slice_axis(Axis(0), Slice::from(range.clone())),
+            y: &self.y[range],
+        }
     }
 
     /// The rows of all peers, in peer order.
+    ///
+    /// # Panics
+    /// Where rows are not stored: those of [`stored`](Self::stored) are.
     pub fn everybody(&self) -> LocalView<'_> {
-        LocalView { x: self.x.view(), y: &self.y }
+        LocalView { x: self.matrix().view(), y: &self.y }
+    }
+
+    fn matrix(&self) -> &Array2<f64> {
+        match &*self.x {
+            Features::Stored(x) => x,
+            Features::Made(_) => panic!("rows are not stored (data.keep: false)"),
+        }
     }
 
     fn range(&self, peer: PeerId) -> Range<usize> {
         self.offsets[peer.index()]..self.offsets[peer.index() + 1]
+    }
+}
+
+/// The same rows, whether they are stored or not.
+impl PartialEq for Partitioned {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |peer| self.held(peer).view().x == other.held(peer).view().x;
+        self.y == other.y && self.offsets == other.offsets && self.ids().all(same)
     }
 }
 
@@ -110,6 +209,36 @@ pub struct LocalView<'a> {
     pub y: &'a [f64],
 }
 
+/// One peer's rows for as long as they are worked with: borrowed where they are stored, made where they
+/// are not. What was made is gone when this is.
+pub struct Held<'a>(Hand<'a>);
+
+enum Hand<'a> {
+    Stored(LocalView<'a>),
+    Made { cells: Vec<f64>, dimension: usize, y: &'a [f64] },
+}
+
+impl Held<'_> {
+    /// The rows.
+    pub fn view(&self) -> LocalView<'_> {
+        match &self.0 {
+            Hand::Stored(LocalView { x, y }) => LocalView { x: x.reborrow(), y },
+            Hand::Made { cells, dimension, y } => {
+                let x = ArrayView2::from_shape((y.len(), *dimension), cells);
+                LocalView { x: x.expect("one cell per row and column"), y }
+            }
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Hand::Made { cells, .. } = &mut self.0 {
+            BENCH.set(mem::take(cells));
+        }
+    }
+}
+
 /// What a peer holds of the data: a handle that reaches its own rows and nobody else's.
 #[derive(Clone)]
 pub struct LocalData {
@@ -127,23 +256,31 @@ impl LocalData {
         Self { everybody, peer }
     }
 
+    /// The peer's rows, stored or made for the occasion.
+    pub fn held(&self) -> Held<'_> {
+        self.everybody.held(self.peer)
+    }
+
     /// The peer's rows.
+    ///
+    /// # Panics
+    /// Where rows are not stored: [`held`](Self::held) has them.
     pub fn x(&self) -> ArrayView2<'_, f64> {
         self.everybody.local(self.peer).x
     }
 
     /// The labels of the peer's rows.
     pub fn y(&self) -> &[f64] {
-        self.everybody.local(self.peer).y
+        &self.everybody.y[self.everybody.range(self.peer)]
     }
 
     /// Some of the peer's rows, one after the other, and their labels: what a token's visit is about,
     /// without a view being made of all rows first.
     ///
     /// # Panics
-    /// Where the peer has no such rows.
+    /// Where the peer has no such rows, or none are stored.
     pub fn block(&self, rows: Range<usize>) -> (&[f64], &[f64]) {
-        let Partitioned { x, y, offsets } = &*self.everybody;
+        let (Partitioned { y, offsets, .. }, x) = (&*self.everybody, self.everybody.matrix());
         let (first, end) = (offsets[self.peer.index()], offsets[self.peer.index() + 1]);
         assert!(rows.end <= end - first, "rows {rows:?} of a peer with {}", end - first);
         let (d, rows) = (x.ncols(), first + rows.start..first + rows.end);
@@ -226,6 +363,26 @@ mod tests {
     #[should_panic(expected = "found 2 labels, expected 3, one for each row")]
     fn a_row_without_a_label_is_refused() {
         let _ = three_peers().relabelled(vec![1.0, 1.0]);
+    }
+
+    #[test]
+    fn rows_that_are_made_are_those_that_are_stored_whoever_holds_them_at_once() {
+        use crate::data::{DataConfig, Samples, Source, prepare};
+        use crate::units::Seed;
+
+        let kept =
+            DataConfig { samples: Some(Samples::PerPeer(3)), ..DataConfig::from(Source::Twonorm) };
+        let streams = kept.streams(Seed(4), 0);
+        let prepare = |config| prepare(config, 5, true, &streams, std::path::Path::new("."));
+        let stored = prepare(&kept).unwrap().train;
+        let made = prepare(&DataConfig { keep: false, ..kept.clone() }).unwrap().train;
+        assert!(stored.is_stored() && !made.is_stored());
+        assert!(stored == made && made.stored() == stored);
+        // Two hands at once do not write into each other.
+        let (one, other) = (made.held(PeerId(1)), made.held(PeerId(3)));
+        assert_eq!(one.view().x, stored.local(PeerId(1)).x);
+        assert_eq!(other.view().x, stored.local(PeerId(3)).x);
+        assert_eq!((one.view().y, made.labels()), (stored.local(PeerId(1)).y, stored.labels()));
     }
 
     #[test]

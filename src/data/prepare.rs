@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::frame::Frame;
+use super::recipe::Recipe;
 use super::source::Rows;
 use super::split::{Counts, Extent, split, split_as_given};
 use super::{DataConfig, DataError, Partition, Partitioned, Step, Table, Task, partition};
@@ -31,7 +32,7 @@ pub struct Prepared {
     /// The number in the source of each training row, in peer order: whose row it is. The same
     /// number comes up several times where the partition repeats rows. Rows that a file's reader drops
     /// have no number.
-    pub rows: Vec<u32>,
+    pub rows: Arc<[u32]>,
     /// How many rows the source has in all, held-out and unused ones included: numbers in `rows`
     /// are below it.
     pub source_rows: usize,
@@ -91,36 +92,57 @@ pub fn prepare(
     // copies need no room for the columns on the way.
     let copies = config.partition == Partition::Replicated;
     // Before the permutations are made: what cannot be held should fail at once.
-    if copies {
+    if copies && config.keep {
         Frame::require_room(dealt_rows, dimension)?;
     }
-    let mut train = Frame::new(if copies { counts.train } else { dealt_rows }, room)?;
+    let frame_rows = match copies {
+        _ if !config.keep => 0,
+        true => counts.train,
+        false => dealt_rows,
+    };
+    let mut train = Frame::new(frame_rows, room)?;
     let mut test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
 
     let given = extent.is_some_and(|extent| extent.held_out.is_some());
     let rows = if given { split_as_given(counts) } else { split(counts, streams) };
     let labels = |rows: &[u32]| source.labels(rows);
-    let originals = if copies { rows.train.clone() } else { Vec::new() };
+    let originals = if copies && config.keep { rows.train.clone() } else { Vec::new() };
     let dealt = config.partition.deal(rows.train, owners, labels, streams).without(&config.without);
-    let order = if copies { &originals } else { &dealt.order };
+    let order = match copies {
+        _ if !config.keep => &[][..],
+        true => &originals,
+        false => &dealt.order,
+    };
     let mut y = gather(&source, order, features.len(), &mut train);
     let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
     let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
     let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
     let classes = source.classes();
-    drop(source);
+    let drawn = source.into_law().filter(|_| !config.keep);
+    let own_features = features.clone();
     for step in &steps {
         step.run(&mut train, test.as_mut(), &mut features)?;
     }
-    let mut x = train.into_matrix();
-    if copies {
-        (x, y) = copied(&x, &y, &originals, &dealt.order)?;
-    }
+    let multiplicity = dealt.multiplicity();
+    let offsets = partition::offsets(&dealt.sizes);
+    let (rows, train) = if let Some(law) = drawn {
+        let rows: Arc<[u32]> = dealt.order.into();
+        let steps = steps.into_iter().cloned().collect();
+        let recipe = Recipe::new(law, Arc::clone(&rows), steps, dimension);
+        let y = recipe.labels(&own_features)?;
+        (rows, Partitioned::made(recipe, y, offsets))
+    } else {
+        let mut x = train.into_matrix();
+        if copies {
+            (x, y) = copied(&x, &y, &originals, &dealt.order)?;
+        }
+        (dealt.order.into(), Partitioned::new(x, y, offsets))
+    };
     Ok(Prepared {
-        multiplicity: dealt.multiplicity(),
-        rows: dealt.order,
+        multiplicity,
+        rows,
         source_rows: counts.total(),
-        train: Arc::new(Partitioned::new(x, y, partition::offsets(&dealt.sizes))),
+        train: Arc::new(train),
         test: test.zip(test_y).map(|(test, y)| {
             let features = features.clone();
             Table { x: test.into_matrix(), y, features }

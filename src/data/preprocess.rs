@@ -4,6 +4,7 @@ mod eigen;
 mod pca;
 mod scaling;
 
+use ndarray::{ArrayViewMut2, Axis, Slice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +120,7 @@ pub(super) const INTERCEPT: &str = "intercept";
 
 impl Step {
     /// The step, as it is written in a scenario.
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Standardise => "standardise",
             Self::Divide(_) => "divide",
@@ -254,6 +255,36 @@ impl Step {
                 Ok(())
             }
         }
+    }
+
+    /// Applies a step that looks at one row at a time to some rows in `columns` columns, of which the first
+    /// `width` are in use, and returns how many are then: the same arithmetic as [`run`](Self::run).
+    ///
+    /// # Errors
+    /// The first column in which what comes out is not finite.
+    ///
+    /// # Panics
+    /// For a step that needs all rows at once.
+    pub(super) fn run_on_rows(
+        &self,
+        mut x: ArrayViewMut2<'_, f64>,
+        width: usize,
+    ) -> Result<usize, usize> {
+        let mut used = x.slice_axis_mut(Axis(1), Slice::from(..width));
+        match self {
+            Self::Divide(Divide { by }) => scaling::divide(used, *by)?,
+            Self::UnitSphere => scaling::unit_sphere(used)?,
+            Self::Clip(clip) => scaling::clip(used, *clip)?,
+            Self::Intercept => {
+                used = x.slice_axis_mut(Axis(1), Slice::from(width..=width));
+                used.fill(1.0);
+                return Ok(width + 1);
+            }
+            Self::Standardise | Self::MaxScale(_) | Self::UnitBall | Self::Pca(_) => {
+                unreachable!("{} needs all rows at once: refused by the check", self.name())
+            }
+        }
+        Ok(width)
     }
 
     /// Which columns are scaled.

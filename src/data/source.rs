@@ -1,5 +1,6 @@
 //! Where rows come from.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -211,7 +212,7 @@ impl Source {
 }
 
 /// How one row is drawn.
-pub(super) trait Law {
+pub(super) trait Law: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Number of features.
     fn dimension(&self) -> usize;
 
@@ -264,6 +265,14 @@ pub(super) enum Rows {
 }
 
 impl Rows {
+    /// The law and its streams, where rows are drawn.
+    pub(super) fn into_law(self) -> Option<(Box<dyn Law>, Family)> {
+        match self {
+            Self::Drawn { law, family } => Some((law, family)),
+            Self::Read(_) => None,
+        }
+    }
+
     /// Writes the features of row `r` to `x` and returns its label.
     pub(super) fn write(&self, r: u32, x: &mut [f64]) -> f64 {
         match self {

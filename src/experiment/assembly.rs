@@ -12,7 +12,8 @@ use crate::learn::{
     svm_optimum,
 };
 use crate::measure::{
-    Accounting, Comparison, Metric, Perturbed, Scorer, Shape, SumShape, TokenShape, What,
+    Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
+    TokenShape, What,
 };
 use crate::network::Schedule;
 use crate::privacy::randomized_response::{Levels, coefficient};
@@ -56,6 +57,8 @@ pub struct Assembly {
     pub clean: Option<Central>,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// How often it is, and of whom, where peers are measured.
+    pub thinning: Thinning,
     /// How ε is counted.
     pub accounting: Accounting,
     /// The walk, where tokens walk.
@@ -107,6 +110,16 @@ impl Assembly {
         let walk = scenario.protocol.walk();
         let plan = walk.map(|walk| WalkPlan::of(walk, &data)).transpose()?;
         let has_test = test.is_some();
+        let thinning = Thinning::of(
+            &scenario.measure,
+            RunSize {
+                peers: n,
+                samples: data.train.total_rows(),
+                held_out: test.as_ref().map_or(0, |test| test.y.len()),
+                dimension: data.train.dimension(),
+                rounds: plan.as_ref().map_or_else(|| scenario.protocol.rounds([]), |_| 1),
+            },
+        );
         let ridge = scenario.model.regularisation / n as f64;
         let mut scorer = Scorer::new(
             &scenario.measure,
@@ -115,7 +128,8 @@ impl Assembly {
             perturbed,
             scenario.model.loss,
             scenario.model.regulariser(n),
-        );
+        )
+        .scoring(thinning.scored);
         let measures = |what| scenario.measure.has(what);
         let solves = |measured: bool| match solve {
             Solve::Always => true,
@@ -136,10 +150,12 @@ impl Assembly {
             let a = scenario.model.regularisation;
             let mut linear = vec![0.0; data.train.dimension()];
             if is_perturbed && measures(What::Optimum) {
-                clean = Some(central_optimum(&scorer.objectives(), a, &linear)?);
+                let rows = scorer.rows();
+                clean = Some(central_optimum(&scorer.mean_losses(&rows), a, &linear)?);
             }
             scorer.linear_terms().for_each(|eta| axpy(1.0, eta, &mut linear));
-            let best = central_optimum(&scorer.objectives_as_solved(), a, &linear)?;
+            let rows = scorer.rows_as_solved();
+            let best = central_optimum(&scorer.mean_losses(&rows), a, &linear)?;
             if measures(What::Average) {
                 scorer.draw_tangents(&best.w);
             }
@@ -194,6 +210,7 @@ impl Assembly {
             optimum,
             clean,
             metrics,
+            thinning,
             accounting,
             plan,
             masks,
@@ -234,7 +251,7 @@ impl Assembly {
         let last = self.rounds(scenario);
         match &self.plan {
             Some(plan) => Schedule::of_tokens(plan.every(scenario), last, plan.tasks.count()),
-            None => Schedule::of_peers(scenario.measure.every.unwrap_or(1), last),
+            None => Schedule::of_peers(self.thinning.every, last),
         }
     }
 
@@ -276,7 +293,7 @@ fn randomised_labels(
         return Err(ExperimentError::Privacy(format!("privacy.labels.{field}: {message}")));
     }
     let train = &data.train;
-    Ok(Some(randomise(config, train.everybody().y, &data.rows, train.offsets(), streams)))
+    Ok(Some(randomise(config, train.labels(), &data.rows, train.offsets(), streams)))
 }
 
 /// The law of the peers' objective noise in a repeat, and where its draws come from.

@@ -8,11 +8,11 @@
 //! A sweep or a comparison has such a directory as well, with those of its runs in `points/`.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, ArrayView};
-use ndarray_npy::WriteNpyExt;
+use ndarray_npy::{WriteNpyError, WriteNpyExt};
 use thiserror::Error;
 
 use super::repeat::RepeatResult;
@@ -265,6 +265,22 @@ impl RunDirectory {
         fs::rename(&draft, &path).map_err(at(&path))
     }
 
+    /// Writes a file whole, piece by piece: for what is large.
+    ///
+    /// # Errors
+    /// A file system that refuses.
+    pub fn write_by(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), DirectoryError> {
+        let path = self.unfinished.join(name);
+        let draft = self.unfinished.join(format!("{name}{DRAFT}"));
+        let mut file = BufWriter::new(File::create(&draft).map_err(at(&draft))?);
+        content(&mut file).and_then(|()| file.flush()).map_err(at(&draft))?;
+        fs::rename(&draft, &path).map_err(at(&path))
+    }
+
     /// Gives up a run that failed: its directory stays only if it holds a finished repeat, or a sweep.
     pub fn abandon(self) {
         let kept = fs::read_dir(&self.unfinished)
@@ -289,12 +305,9 @@ impl RunDirectory {
     /// A file system that refuses.
     pub fn keep(&self, result: &RepeatResult) -> Result<(), DirectoryError> {
         let (states, figures) = Self::repeat_files(result.repeat);
-        self.write(&states, &npy(&result.states, &[result.states.len()]))?;
-        let json = serde_json::to_vec(result).map_err(|error| DirectoryError::Io {
-            path: self.unfinished.join(&figures),
-            error: error.to_string(),
-        })?;
-        self.write(&figures, &json)
+        let shape = [result.states.len()];
+        self.write_by(&states, |file| write_npy(&result.states, &shape, file))?;
+        self.write_by(&figures, |file| serde_json::to_writer(file, result).map_err(Into::into))
     }
 
     /// A repeat that was kept, bit for bit; none if it was not.
@@ -393,10 +406,24 @@ fn is_kept_repeat(file: &fs::DirEntry) -> bool {
 
 /// Numbers in NumPy's format.
 pub fn npy(values: &[f64], shape: &[usize]) -> Vec<u8> {
-    let array = ArrayView::from_shape(shape, values).expect("the shape is that of the values");
     let mut bytes = Vec::new();
-    array.write_npy(&mut bytes).expect("memory takes what is written to it");
+    write_npy(values, shape, &mut bytes).expect("memory takes what is written to it");
     bytes
+}
+
+/// Writes numbers in NumPy's format.
+///
+/// # Errors
+/// A file that cannot be written to.
+///
+/// # Panics
+/// If the shape is not that of the values.
+pub fn write_npy(values: &[f64], shape: &[usize], to: &mut dyn Write) -> io::Result<()> {
+    let array = ArrayView::from_shape(shape, values).expect("the shape is that of the values");
+    array.write_npy(to).map_err(|error| match error {
+        WriteNpyError::Io(error) => error,
+        other => io::Error::other(other),
+    })
 }
 
 #[cfg(test)]
@@ -424,6 +451,7 @@ mod tests {
             },
             epsilons: vec![odd],
             labels: None,
+            thinning: None,
             multiplicity: 1,
             locals: vec![LocalFigures {
                 risk: f64::NAN,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::data;
 use crate::experiment::run::ExperimentError;
-use crate::measure::{LocalFigures, What};
+use crate::measure::{LocalFigures, RunSize, Thinning, What};
 use crate::privacy::Exposure;
 use crate::protocol::Extent;
 use crate::scenario::Checked;
@@ -12,6 +12,8 @@ use crate::topology::Summary;
 
 /// Bytes that a measured row holds of a peer beside its state: residual, figures, exposure.
 const ROW_BYTES: usize = 8 + size_of::<LocalFigures>() + size_of::<Exposure>();
+/// Bytes that the results hold of a peer beside its last row: ε, neighbours, samples.
+const RESULT_BYTES: usize = 8 + 4 + 4;
 
 /// The size of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -46,10 +48,29 @@ pub struct Outline {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Bytes of memory per peer: state, link ends and samples.
+    /// Every how many rounds it is measured.
+    pub measured_every: u32,
+    /// How many peers are scored on held-out samples.
+    pub scored_peers: usize,
+    /// Bytes of memory per peer.
     pub memory_per_peer: u64,
-    /// Bytes of memory for the run: peers, messages under way, held-out samples, measuring.
+    /// The same by what takes them.
+    pub memory_parts: PeerMemory,
+    /// Bytes of memory for the run at its peak: peers, held-out samples, and what is made on the way.
     pub memory: u64,
+}
+
+/// Bytes of memory per peer, in the mean.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PeerMemory {
+    /// Features, labels and row numbers of its samples.
+    pub samples: u64,
+    /// What its protocol keeps, its last messages included.
+    pub protocol: u64,
+    /// Its links, its desk, and events under way to it.
+    pub network: u64,
+    /// Its part of the rows of figures that are under way, and of the results.
+    pub measuring: u64,
 }
 
 impl Outline {
@@ -81,13 +102,41 @@ impl Outline {
             loss: scenario.model.loss,
         };
         let footprint = scenario.protocol.footprint(extent);
-        let samples = data.train_rows * (d + 1) * 8 / n;
+        // A label, as it is and as the user answered, and the row's number stay in any case.
+        let answers = if scenario.privacy.labels.is_some() { 3 * 8 } else { 0 };
+        let features = if scenario.data.keep { d * 8 } else { 0 };
+        let samples = data.train_rows * (features + 8 + 4 + answers) / n;
         // The network's desk of a peer, and per link end an event each in the window that runs, in
         // the next, and in two recycled buffers.
         let network = 160 + mean_degree * 4 * 64;
-        let per_peer = (samples + footprint.memory + network) as u64;
-        let measuring = 2 * n * (d * 8 + ROW_BYTES);
-        let held_out = data.test_rows * (d + 1) * 8;
+        // Two rows at a time: the one that was complete last, and the one that is gathered.
+        let measuring = 2 * (d * 8 + ROW_BYTES) + RESULT_BYTES;
+        let memory_parts = PeerMemory {
+            samples: samples as u64,
+            protocol: footprint.memory as u64,
+            network: network as u64,
+            measuring: measuring as u64,
+        };
+        let memory_per_peer = (samples + footprint.memory + network + measuring) as u64;
+        let held_out = (data.test_rows * (d + 1) * 8) as u64;
+        let rounds = scenario.protocol.rounds(std::iter::repeat_n(data.train_rows / n, n));
+        let walks = scenario.protocol.walk().is_some();
+        let thinning = Thinning::of(
+            &scenario.measure,
+            RunSize {
+                peers: n,
+                samples: data.train_rows,
+                held_out: data.test_rows,
+                dimension: d,
+                rounds: if walks { 1 } else { rounds },
+            },
+        );
+        // What the central optimum is solved from is in memory before any peer is.
+        let all = scenario.protocol.automatic().is_some()
+            || [What::Optimum, What::Average].iter().any(|&what| scenario.measure.has(what));
+        let solving = if all && !scenario.data.keep { data.train_rows * d * 8 } else { 0 };
+        let run = memory_per_peer * n as u64;
+        let before = memory_parts.samples * n as u64 + solving as u64;
         Ok(Self {
             name: scenario.name.clone(),
             repeats: scenario.repeat,
@@ -101,11 +150,17 @@ impl Outline {
             samples_per_peer: (data.min_rows, data.max_rows),
             held_out_samples: data.test_rows,
             dimension: d,
-            rounds: scenario.protocol.rounds(std::iter::repeat_n(data.train_rows / n, n)),
+            rounds,
             messages: footprint.messages,
             bytes: footprint.bytes,
-            memory_per_peer: per_peer,
-            memory: per_peer * n as u64 + (measuring + held_out) as u64,
+            measured_every: match scenario.measure.every {
+                None if walks => rounds.div_ceil(50).max(1) as u32,
+                _ => thinning.every,
+            },
+            scored_peers: thinning.scored.peers,
+            memory_per_peer,
+            memory_parts,
+            memory: run.max(before) + held_out,
         })
     }
 }

@@ -127,7 +127,8 @@ pub fn predict(
     };
     let a = scenario.model.regularisation;
     let topology = &assembly.topology;
-    let objectives = assembly.scorer.objectives_as_solved();
+    let rows = assembly.scorer.rows_as_solved();
+    let objectives = assembly.scorer.mean_losses(&rows);
     let n = topology.peers();
     let scales: Vec<f64> = match &admm.primal_noise {
         Some(noise) => topology.ids().map(|peer| noise.deviation.of(peer)).collect(),
@@ -191,7 +192,8 @@ pub fn predict(
 
 /// Σ_i J_i at the perturbed optimum above its own, by solving both: labels as the peers have them.
 fn objective_cost(assembly: &Assembly, a: f64) -> Result<f64, ExperimentError> {
-    let objectives = assembly.scorer.objectives_as_solved();
+    let rows = assembly.scorer.rows_as_solved();
+    let objectives = assembly.scorer.mean_losses(&rows);
     let mut linear = vec![0.0; assembly.data.train.dimension()];
     let unperturbed = central_optimum(&objectives, a, &linear)?;
     assembly.scorer.linear_terms().for_each(|eta| axpy(1.0, eta, &mut linear));

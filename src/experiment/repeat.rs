@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::assembly::Assembly;
 use super::statement::left_with;
 use crate::learn::axpy;
-use crate::measure::{Divergence, Frames, LocalFigures, MeasuredRow, Reference};
+use crate::measure::{Divergence, Frames, LocalFigures, MeasuredRow, Reference, Thinning};
 use crate::network::{Journey, Parting};
 use crate::privacy::{Exposure, LabelSummary, Spent};
 use crate::scenario::Scenario;
@@ -55,10 +55,14 @@ pub struct RepeatResult {
     pub epsilons: Vec<f64>,
     /// How labels were randomised, where they were.
     pub labels: Option<LabelSummary>,
+    /// How often peers were measured, and who of them on held-out samples; none of tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinning: Option<Thinning>,
     /// How often the most repeated training sample was dealt: 1 where none repeats. What is released
     /// of a record is released that often.
     pub multiplicity: usize,
     /// Each peer's figures at the end.
+    #[serde(with = "crate::measure::columns")]
     pub locals: Vec<LocalFigures>,
     /// Each peer's number of neighbours.
     pub degrees: Vec<u32>,

@@ -179,7 +179,8 @@ pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
         Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, Solve::Always)?;
     let ridge = scenario.model.regularisation / first.topology.peers() as f64;
     let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
-    let curvature = theory::Curvature::at(&first.scorer.objectives_as_solved(), ridge, optimum);
+    let rows = first.scorer.rows_as_solved();
+    let curvature = theory::Curvature::at(&first.scorer.mean_losses(&rows), ridge, optimum);
     let rate = match &mut scenario.protocol {
         ProtocolConfig::Admm(admm) => {
             let best = theory::best_penalty(&first.topology, &curvature);
@@ -468,7 +469,8 @@ fn run_repeat(
         assembly.comparison(),
         scenario.measure.stop,
         engine != Engine::Threads,
-    );
+    )
+    .scoring(assembly.thinning.scored);
     if repeat == 0 && assembly.plan.is_none() && assembly.topology.peers() <= FILMED_PEERS {
         recorder = recorder.filming();
     }
@@ -552,6 +554,7 @@ fn run_repeat(
         exposure,
         epsilons: of_each(&exposures, |peer| assembly.accounting.of_record_among_peers(peer)),
         labels: assembly.responses.as_ref().and_then(Responses::summary),
+        thinning: assembly.plan.is_none().then_some(assembly.thinning),
         multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),

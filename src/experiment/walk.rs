@@ -203,7 +203,7 @@ mod tests {
             task: Task::Classification,
             truth: None,
             multiplicity: 3,
-            rows,
+            rows: rows.into(),
             source_rows: 8,
             declarations: Vec::new(),
             features: Vec::new(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
+use super::thinning::Scored;
 use crate::data::{LocalView, Partitioned, Table};
 use crate::learn::{Batch, Loss, Objective, Regulariser, Samples, Tasks, axpy, dot};
 use crate::network::{Probe, Snapshot};
@@ -81,6 +82,8 @@ pub struct Scorer {
     wants: [bool; 3],
     /// Whether the risk of tokens is compared with the optimum's.
     compares: bool,
+    /// Who is scored on held-out samples.
+    scored: Scored,
 }
 
 /// What a model without any peer would do: to be read beside the peers' figures.
@@ -112,7 +115,14 @@ impl Scorer {
         let compares = config.has(What::Optimum);
         let tasks = Tasks::One;
         let tangents = None;
-        Self { train, test, perturbed, tangents, tasks, loss, regulariser, wants, compares }
+        let scored = Scored::all(train.peers());
+        Self { train, test, perturbed, tangents, tasks, loss, regulariser, wants, compares, scored }
+    }
+
+    /// The same, which scores only these peers on held-out samples.
+    #[must_use]
+    pub fn scoring(self, scored: Scored) -> Self {
+        Self { scored, ..self }
     }
 
     /// The same for the models of several tasks.
@@ -173,15 +183,43 @@ impl Scorer {
         sum / count
     }
 
-    /// F_i, the mean loss over the samples of each peer.
-    pub fn objectives(&self) -> Vec<Objective<'_>> {
-        self.train.ids().map(|peer| self.mean_loss(&self.train, peer)).collect()
+    /// The training samples, all in memory for as long as they are held: see [`Partitioned::stored`].
+    pub fn rows(&self) -> Arc<Partitioned> {
+        self.train.stored()
     }
 
     /// The same with the labels that the peers see.
+    pub fn rows_as_solved(&self) -> Arc<Partitioned> {
+        self.as_solved().stored()
+    }
+
+    fn as_solved(&self) -> &Arc<Partitioned> {
+        self.perturbed.as_ref().map_or(&self.train, |perturbed| &perturbed.train)
+    }
+
+    /// The mean loss over each peer's samples among these rows.
+    ///
+    /// # Panics
+    /// For rows that are not stored.
+    pub fn mean_losses<'a>(&self, rows: &'a Partitioned) -> Vec<Objective<'a>> {
+        let mean_loss = |peer| self.mean_loss(rows.local(peer));
+        rows.ids().map(mean_loss).collect()
+    }
+
+    /// F_i, the mean loss over the samples of each peer.
+    ///
+    /// # Panics
+    /// Where rows are not stored: then [`mean_losses`](Self::mean_losses) over [`rows`](Self::rows).
+    pub fn objectives(&self) -> Vec<Objective<'_>> {
+        self.mean_losses(&self.train)
+    }
+
+    /// The same with the labels that the peers see.
+    ///
+    /// # Panics
+    /// As [`objectives`](Self::objectives): then over [`rows_as_solved`](Self::rows_as_solved).
     pub fn objectives_as_solved(&self) -> Vec<Objective<'_>> {
-        let train = self.perturbed.as_ref().map_or(&self.train, |perturbed| &perturbed.train);
-        train.ids().map(|peer| self.mean_loss(train, peer)).collect()
+        self.mean_losses(self.as_solved())
     }
 
     /// The objective noise of each peer, η_i/n; nothing where there is none.
@@ -190,22 +228,21 @@ impl Scorer {
         linear.chunks_exact(self.train.dimension().max(1))
     }
 
-    fn mean_loss<'a>(&self, train: &'a Partitioned, peer: PeerId) -> Objective<'a> {
-        let local = train.local(peer);
-        Objective::mean(Samples::new(local.x, local.y), self.loss)
+    fn mean_loss<'a>(&self, LocalView { x, y }: LocalView<'a>) -> Objective<'a> {
+        Objective::mean(Samples::new(x, y), self.loss)
     }
 
-    /// J_i(w).
-    fn risk(&self, peer: PeerId, w: &[f64]) -> f64 {
-        self.mean_loss(&self.train, peer).value(w) + self.regulariser.value(w)
+    /// J_i(w) of a peer with these samples.
+    fn risk(&self, own: LocalView<'_>, w: &[f64]) -> f64 {
+        self.mean_loss(own).value(w) + self.regulariser.value(w)
     }
 
     /// J~_i(w) = J_i(w) with the labels that the peer sees, + η_iᵀw/n.
     pub fn objective_as_solved(&self, peer: PeerId, w: &[f64]) -> f64 {
         let Some(perturbed) = &self.perturbed else {
-            return self.risk(peer, w);
+            return self.risk(self.train.held(peer).view(), w);
         };
-        let mean_loss = self.mean_loss(&perturbed.train, peer).value(w);
+        let mean_loss = self.mean_loss(perturbed.train.held(peer).view()).value(w);
         let linear = self.linear_terms().nth(peer.index()).map_or(0.0, |eta| dot(eta, w));
         mean_loss + self.regulariser.value(w) + linear
     }
@@ -214,9 +251,9 @@ impl Scorer {
     pub fn draw_tangents(&mut self, optimum: &[f64]) {
         let values = self.train.ids().map(|peer| self.objective_as_solved(peer, optimum)).collect();
         let mut gradients = vec![0.0; self.train.peers() * optimum.len()];
-        let objectives = self.objectives_as_solved();
-        for (g, objective) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(&objectives) {
-            objective.gradient(optimum, g);
+        let train = self.as_solved();
+        for (g, peer) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(train.ids()) {
+            self.mean_loss(train.held(peer).view()).gradient(optimum, g);
             self.regulariser.add_gradient(optimum, g);
         }
         for (g, eta) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(self.linear_terms()) {
@@ -238,7 +275,7 @@ impl Scorer {
     /// The trivial model and the central optimum, where it is known.
     pub fn reference(&self, optimum: Option<&[f64]>) -> Reference {
         let n = self.train.peers();
-        let labels = self.train.everybody().y.iter();
+        let labels = self.train.labels().iter();
         let trivial_test = match (&self.test, self.tasks) {
             (None, _) => f64::NAN,
             (Some(test), Tasks::One) => {
@@ -258,7 +295,8 @@ impl Scorer {
             trivial_test,
             central_test: optimum.map_or(f64::NAN, |models| self.models_on_test(models)),
             central_risk: optimum.filter(|_| self.tasks == Tasks::One).map_or(f64::NAN, |w| {
-                self.train.ids().map(|peer| self.risk(peer, w)).sum::<f64>() / n as f64
+                let risk = |peer| self.risk(self.train.held(peer).view(), w);
+                self.train.ids().map(risk).sum::<f64>() / n as f64
             }),
         }
     }
@@ -292,21 +330,22 @@ impl Probe for Scorer {
     fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> LocalFigures {
         let [risk, train, test] = self.wants;
         let w = snapshot.scored;
+        let scored = self.scored.has(peer);
         let of_average = |f: &dyn Fn(&[f64]) -> f64| snapshot.average.map_or(f64::NAN, f);
-        let local = self.train.local(peer);
-        let samples = Samples::new(local.x, local.y);
+        let own = (risk || train || snapshot.average.is_some()).then(|| self.train.held(peer));
+        let on_own =
+            |f: &dyn Fn(LocalView<'_>) -> f64| own.as_ref().map_or(f64::NAN, |own| f(own.view()));
+        let score_of = |LocalView { x, y }: LocalView<'_>| {
+            score(self.loss, Samples::new(x, y).rows().map(|(x, y)| (dot(x, w), y)))
+        };
         LocalFigures {
-            risk: if risk { self.risk(peer, w) } else { f64::NAN },
-            train: if train {
-                score(self.loss, samples.rows().map(|(x, y)| (dot(x, w), y)))
-            } else {
-                f64::NAN
-            },
-            test: if test { self.on_test(w) } else { f64::NAN },
-            average_risk: of_average(&|w| self.risk(peer, w)),
+            risk: if risk { on_own(&|own| self.risk(own, w)) } else { f64::NAN },
+            train: if train { on_own(&score_of) } else { f64::NAN },
+            test: if test && scored { self.on_test(w) } else { f64::NAN },
+            average_risk: of_average(&|w| on_own(&|own| self.risk(own, w))),
             average_objective: of_average(&|w| self.objective_as_solved(peer, w)),
             average_divergence: of_average(&|w| self.above_tangent(peer, w)),
-            average_test: of_average(&|w| self.on_test(w)),
+            average_test: if scored { of_average(&|w| self.on_test(w)) } else { f64::NAN },
         }
     }
 

@@ -6,6 +6,7 @@ use super::config::StopConfig;
 use super::frames::Frames;
 use super::metric::Metric;
 use super::probe::{LocalFigures, Scorer};
+use super::thinning::Scored;
 use crate::data::Partitioned;
 use crate::learn::{axpy, distance, norm};
 use crate::network::{Flow, Journey, Parting, Row, Totals};
@@ -126,6 +127,7 @@ pub struct Recorder<'a> {
     compare: Comparison<'a>,
     stop: StopConfig,
     timed: bool,
+    scored: Scored,
     /// The rows so far.
     pub rows: Vec<MeasuredRow>,
     /// What each token had been through by each row; empty without tokens.
@@ -155,6 +157,7 @@ impl<'a> Recorder<'a> {
             compare,
             stop: stop.unwrap_or_default(),
             timed,
+            scored: Scored::all(train.peers()),
             rows: Vec::new(),
             journeys: Vec::new(),
             frames: None,
@@ -168,6 +171,12 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn filming(self) -> Self {
         Self { frames: Some(Frames::default()), ..self }
+    }
+
+    /// The same recorder, for rows in which only these peers are scored on held-out samples.
+    #[must_use]
+    pub fn scoring(self, scored: Scored) -> Self {
+        Self { scored, ..self }
     }
 
     /// Takes a complete row; says whether it is the last.
@@ -317,9 +326,9 @@ impl<'a> Recorder<'a> {
             }
             Metric::TrainAccuracyWorst => -greatest(self.trained(row).map(|score| -score)),
             Metric::TrainMseWorst => greatest(self.trained(row)),
-            Metric::TestAccuracy | Metric::TestMse => mean(row.locals.iter().map(|l| l.test)),
-            Metric::TestAccuracyWorst => -greatest(row.locals.iter().map(|l| -l.test)),
-            Metric::TestMseWorst => greatest(row.locals.iter().map(|l| l.test)),
+            Metric::TestAccuracy | Metric::TestMse => self.mean_tested(row, |l| l.test),
+            Metric::TestAccuracyWorst => -greatest(self.tested(row).map(|l| -l.test)),
+            Metric::TestMseWorst => greatest(self.tested(row).map(|l| l.test)),
             Metric::AverageRisk => mean(row.locals.iter().map(|l| l.average_risk)),
             Metric::AverageObjectiveGap => {
                 let least = self.compare.optimum.map_or(f64::NAN, |(_, value)| value);
@@ -327,7 +336,7 @@ impl<'a> Recorder<'a> {
             }
             Metric::AverageDivergence => mean(row.locals.iter().map(|l| l.average_divergence)),
             Metric::AverageTestAccuracy | Metric::AverageTestMse => {
-                mean(row.locals.iter().map(|l| l.average_test))
+                self.mean_tested(row, |l| l.average_test)
             }
             Metric::Epsilon => self.compare.privacy.of_record_among_peers(exposure).0,
             Metric::EpsilonLabels => self.compare.privacy.of_label_among_peers(exposure).0,
@@ -341,6 +350,18 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recorder<'_> {
+    /// The figures of the peers that are scored on held-out samples.
+    fn tested<'b>(&self, row: &'b Row<LocalFigures>) -> impl Iterator<Item = &'b LocalFigures> {
+        let scored = self.scored;
+        let locals = row.locals.iter().enumerate();
+        locals.filter(move |(i, _)| scored.has(PeerId::new(*i))).map(|(_, local)| local)
+    }
+
+    /// The mean of a figure over the same.
+    fn mean_tested(&self, row: &Row<LocalFigures>, of: impl Fn(&LocalFigures) -> f64) -> f64 {
+        blocks(self.tested(row).map(of)) / self.scored.peers.min(row.locals.len()) as f64
+    }
+
     /// The training scores of the peers that have samples.
     fn trained(&self, row: &Row<LocalFigures>) -> impl Iterator<Item = f64> {
         let locals = row.locals.iter().enumerate();

@@ -459,7 +459,8 @@ impl AdmmPeer {
         for (b, eta) in b.iter_mut().zip(eta) {
             *b += *eta;
         }
-        let samples = Samples::new(self.data.x(), self.data.y());
+        let held = self.data.held();
+        let samples = Samples::new(held.view().x, held.view().y);
         let problem =
             Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
         let solved = self.solver.solve(&problem, w, solver, tolerance, context.workspace());

@@ -178,7 +178,8 @@ impl GradientPeer {
 
     /// ∇J_i(w_i), in one pass.
     fn refresh_gradient(&mut self, context: &mut Context<'_, Say>) {
-        let samples = Samples::new(self.data.x(), self.data.y());
+        let held = self.data.held();
+        let samples = Samples::new(held.view().x, held.view().y);
         let objective = Objective::mean(samples, self.parameters.loss);
         objective.gradient(&self.w, &mut self.gradient);
         axpy(self.parameters.ridge, &self.w, &mut self.gradient);

@@ -8,6 +8,8 @@ mod summary;
 mod tables;
 mod terminal;
 
+use std::borrow::Cow;
+
 use serde_json::json;
 
 pub use page::page;
@@ -17,7 +19,7 @@ pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;
 
 use super::files::write_page;
-use crate::experiment::{DirectoryError, RunDirectory, RunResult, npy};
+use crate::experiment::{DirectoryError, RunDirectory, RunResult, write_npy};
 
 /// What depends on the machine and the moment, and therefore lives in timing.json alone.
 #[derive(Clone, Debug)]
@@ -53,13 +55,17 @@ pub fn write_files(
         directory.write("pairwise.csv", &pairwise_csv(&result.topology, loss, delta))?;
     }
     directory.write("summary.json", &as_json(&summary.to_json()))?;
-    let models: Vec<f64> = result.repeats.iter().flat_map(|r| r.states.iter().copied()).collect();
+    // Those of one repeat are written from where they are: of a million peers they are large.
+    let models = match &result.repeats[..] {
+        [only] => Cow::Borrowed(&only.states),
+        repeats => Cow::Owned(repeats.iter().flat_map(|r| r.states.iter().copied()).collect()),
+    };
     let dimension = result.repeats.first().map_or(0, |repeat| repeat.dimension);
     let tokens = result.repeats.first().and_then(|repeat| repeat.tokens.as_ref());
     let each = tokens.map_or(result.topology.peers(), |tokens| tokens.tasks as usize);
     let complete = models.len() / (each * dimension.max(1));
     let shape = [complete, each, dimension];
-    directory.write("model.npy", &npy(&models, &shape))?;
+    directory.write_by("model.npy", |file| write_npy(&models, &shape, file))?;
     write_page(&page(result, &summary, scenario_yaml), directory, plots)?;
     if let Some(Timing { seconds, engine }) = timing {
         let timing = json!({ "wall_seconds": seconds, "engine": engine });

@@ -213,6 +213,17 @@ fn of_the_whole(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.measure.has(What::Average) && !averages {
         add("measure.what", "expected no `average`: only ADMM's peers and tokens keep one");
     }
+    let remakes = matches!(
+        scenario.protocol,
+        ProtocolConfig::Admm(_)
+            | ProtocolConfig::GradientDescent(_)
+            | ProtocolConfig::GradientTracking(_)
+    );
+    if !scenario.data.keep && !remakes {
+        let message = "the protocol's peers go through their rows batch by batch and need them in memory: \
+                       expected true, or `admm`, `gradient-descent` or `gradient-tracking`";
+        add("data.keep", message);
+    }
     if let Some(walk) = scenario.protocol.walk() {
         of_walk(scenario, walk, &mut add);
     }

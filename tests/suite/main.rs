@@ -16,6 +16,7 @@ mod golden_walk;
 mod habits;
 mod interrupt;
 mod labels;
+mod large;
 mod output;
 mod private;
 mod quickstart;

@@ -250,8 +250,9 @@ fn data() -> impl Strategy<Value = DataConfig> {
     ];
     let steps = prop::collection::vec(steps, 0..3);
     let without = prop::collection::vec(any::<u32>(), 0..3);
-    (source(), samples, 0.0..1.0, steps, partition, without, any::<bool>()).prop_map(
-        |(source, samples, test_share, preprocess, partition, without, fixed)| DataConfig {
+    let switches = any::<[bool; 2]>();
+    (source(), samples, 0.0..1.0, steps, partition, without, switches).prop_map(
+        |(source, samples, test_share, preprocess, partition, without, [fixed, keep])| DataConfig {
             source,
             samples,
             test_share,
@@ -259,6 +260,7 @@ fn data() -> impl Strategy<Value = DataConfig> {
             partition,
             without,
             fixed,
+            keep,
         },
     )
 }
@@ -601,13 +603,19 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         What::Average,
         What::Walk,
     ];
+    let rarely = || prop::option::of(1_u32..);
     let maybe = || prop::option::of(number(1e-15, 1e3));
     let stop = (maybe(), maybe(), maybe()).prop_map(|(consensus_gap, dual_residual, epsilon)| {
         StopConfig { consensus_gap, dual_residual, epsilon }
     });
     let measure =
-        (prop::sample::subsequence(what, 0..=8), prop::option::of(1_u32..), prop::option::of(stop))
-            .prop_map(|(what, every, stop)| MeasureConfig { what, every, stop });
+        (prop::sample::subsequence(what, 0..=8), [rarely(), rarely()], prop::option::of(stop))
+            .prop_map(|(what, [every, test_peers], stop)| MeasureConfig {
+                what,
+                every,
+                test_peers,
+                stop,
+            });
     let head = (text(), any::<u64>(), 1_u32..=100_000, prop::option::of(sweep()).boxed());
     (head, topology().boxed(), data().boxed(), model, privacy(), protocol, network(), measure)
         .prop_map(

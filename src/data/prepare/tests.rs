@@ -385,7 +385,7 @@ fn replicated_rows_are_prepared_like_the_rows_of_a_single_peer() {
         let range = peer.index() * 60..(peer.index() + 1) * 60;
         let mut numbers = everywhere.rows[range].to_vec();
         numbers.sort_unstable();
-        assert_eq!(numbers, alone.rows, "a permutation of all");
+        assert_eq!(numbers, *alone.rows, "a permutation of all");
     }
 }
 
@@ -433,7 +433,7 @@ fn held_out_files_are_the_held_out_rows_and_give_no_statistic() {
     let streams = config.streams(Seed(1), 0);
     let prepared = prepare(&config, 1, false, &streams, folder.path()).unwrap();
     assert_eq!(prepared.classes, ["3", "5", "9"]);
-    assert_eq!((prepared.rows, prepared.source_rows), (vec![0, 1, 2], 5));
+    assert_eq!((&*prepared.rows, prepared.source_rows), (&[0, 1, 2][..], 5));
     assert_eq!(prepared.train.everybody().y, [0.0, 1.0, 0.0]);
     let held_out = prepared.test.unwrap();
     assert_eq!(held_out.y, [2.0, 1.0]);

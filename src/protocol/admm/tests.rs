@@ -494,7 +494,7 @@ fn the_ledger_books_the_inexactness_that_the_messages_decided() {
     let q = 0.2 + 2.0 * beta * 2.0;
     let record = 2.0 / m;
     let (mut capped, mut between, mut below) = (0, 0, 0);
-    for peer in 0..6 {
+    for (peer, exposure) in exposures.iter().enumerate() {
         let (mut by_record, mut by_label) = (0.0, 0.0);
         for t in 1..=rounds as usize {
             let deviation = v * decay.powf(0.5 * (t as f64 - 1.0));
@@ -514,7 +514,7 @@ fn the_ledger_books_the_inexactness_that_the_messages_decided() {
             by_record += ((record + 2.0 * g) / (q * deviation)).powi(2);
             by_label += ((1.0 / m + 2.0 * g) / (q * deviation)).powi(2);
         }
-        let Exposure { record, label, .. } = &exposures[peer];
+        let Exposure { record, label, .. } = &exposure;
         let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         assert!(near(record.mu_squared(), by_record), "{} {by_record}", record.mu_squared());
         assert!(near(label.mu_squared(), by_label), "{} {by_label}", label.mu_squared());

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::tables::listed_every;
 use crate::experiment::{Claim, Prediction, RepeatResult, RunResult, Statement, StopReason};
 use crate::learn::kernel;
 use crate::measure::{Estimate, Metric};
@@ -214,6 +215,15 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
                     "computed as if every peer had the mean curvature and the mean degree"
                 }
             }
+        ));
+    }
+    if let Some(thinning) = result.repeats.first().and_then(|repeat| repeat.thinning) {
+        warnings.extend(thinning.notes(&result.scenario.measure));
+    }
+    let every = listed_every(result);
+    if every > 1 {
+        warnings.push(format!(
+            "peers.csv has every {every}th peer only; model.npy has the models of all"
         ));
     }
     if complete == 1 {

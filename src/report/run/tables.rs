@@ -81,7 +81,8 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
     ];
     let rows = result.repeats.iter().flat_map(|repeat| {
         let work = repeat.tokens.iter().flat_map(|tokens| &tokens.work);
-        result.topology.ids().zip(work).map(move |(peer, work)| {
+        let peers = result.topology.ids().zip(work).step_by(listed_every(result));
+        peers.map(move |(peer, work)| {
             let at = peer.index();
             vec![
                 repeat.repeat.to_string(),
@@ -100,7 +101,15 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
     csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
 }
 
-/// One row per repeat and peer, at the end of the run.
+/// The most peers of which peers.csv has a row.
+const LISTED_PEERS: usize = 100_000;
+
+/// Every how many peers one has a row in peers.csv: each up to 100,000, beyond as many as keep it below.
+pub(super) fn listed_every(result: &RunResult) -> usize {
+    result.topology.peers().div_ceil(LISTED_PEERS).max(1)
+}
+
+/// One row per repeat and peer, at the end of the run; of more than 100,000 peers, of every k-th.
 pub fn peers_csv(result: &RunResult) -> Vec<u8> {
     if result.repeats.iter().any(|repeat| repeat.tokens.is_some()) {
         return token_peers_csv(result);
@@ -124,7 +133,7 @@ pub fn peers_csv(result: &RunResult) -> Vec<u8> {
     let rows = result.repeats.iter().flat_map(|repeat| {
         let mean = repeat.mean_state();
         let peers = result.topology.ids().zip(repeat.models()).zip(&repeat.locals);
-        peers.map(move |((peer, w), local)| {
+        peers.step_by(listed_every(result)).map(move |((peer, w), local)| {
             let to_optimum = repeat.optimum.as_ref().map_or(f64::NAN, |best| distance(w, best));
             let mut line = vec![
                 repeat.repeat.to_string(),
