@@ -197,6 +197,27 @@ impl ChordNewton {
         Solved { passes: passes + solved.passes, ..solved }
     }
 
+    /// Moves w to the minimiser without looking at the samples, where that is possible: at squared loss,
+    /// from the second solve on, unless the bound on the residual is above the
+    /// tolerance. For the rest, see [`Self::solve`].
+    pub fn closed_form(
+        &self,
+        linear: &[f64],
+        w: &mut [f64],
+        numbers: &[f64],
+        tolerance: f64,
+        workspace: &mut Vec<f64>,
+    ) -> Option<Solved> {
+        let Kept::Normal(Some(equations)) = &self.kept else { return None };
+        workspace.resize(workspace.len().max(w.len()), 0.0);
+        let r = &mut workspace[..w.len()];
+        for ((r, moment), b) in r.iter_mut().zip(numbers).zip(linear) {
+            *r = -moment - b;
+        }
+        let residual = equations.solve(r, w);
+        (residual <= tolerance).then_some(Solved { residual, converged: true, passes: 0.0 })
+    }
+
     /// Looks at the samples and chooses what to keep; returns the price in passes.
     fn look(&mut self, problem: &Subproblem<'_>, tolerance: f64) -> f64 {
         let Objective { samples, loss, scale } = problem.objective;

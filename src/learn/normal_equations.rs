@@ -5,6 +5,7 @@
 //! computed (that would be a pass) but bounded, by what rounding can do at most.
 
 use super::cholesky::Packed;
+use super::kernel::{Four, Loop, run};
 use super::objective::Objective;
 use super::vector::norm;
 
@@ -94,7 +95,7 @@ impl NormalEquations {
     pub(super) fn solve(&self, r: &[f64], w: &mut [f64]) -> f64 {
         match &self.kept {
             Kept::Inverse(columns) => {
-                product(columns, r, w);
+                run(Product { columns, r, w });
                 self.error * norm(r)
             }
             Kept::Factor(factor) => {
@@ -124,17 +125,36 @@ impl NormalEquations {
 
 /// w ← Σ_j r_j · column j, a few rows of the result at a time: their sums stay in registers and each
 /// adds in the order of j.
-fn product(columns: &[f64], r: &[f64], w: &mut [f64]) {
-    let stride = stride(r.len());
-    for (block, w) in w.chunks_mut(LANES).enumerate() {
-        let mut sums = [0.0; LANES];
-        for (column, r) in columns.chunks_exact(stride).zip(r) {
-            let (lanes, _) = column[LANES * block..].as_chunks::<LANES>();
-            for (sum, entry) in sums.iter_mut().zip(&lanes[0]) {
-                *sum += entry * r;
+struct Product<'a> {
+    columns: &'a [f64],
+    r: &'a [f64],
+    w: &'a mut [f64],
+}
+
+impl Loop for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Four>(self) {
+        let Self { columns, r, w } = self;
+        let lanes = stride(r.len()) / LANES;
+        let (columns, _) = columns.as_chunks::<LANES>();
+        let mut block = 0;
+        // Three blocks at a time: as many additions are under way as the registers bear.
+        while block < lanes {
+            let several = (lanes - block).min(3);
+            let mut sums = [F::splat(0.0); 3];
+            for (column, r) in columns.chunks_exact(lanes).zip(r) {
+                let r = F::splat(*r);
+                for (sum, four) in sums[..several].iter_mut().zip(&column[block..]) {
+                    *sum = sum.plus(F::load(four).times(r));
+                }
             }
+            for (sum, w) in sums[..several].iter().zip(w[LANES * block..].chunks_mut(LANES)) {
+                w.copy_from_slice(&sum.array()[..w.len()]);
+            }
+            block += several;
         }
-        w.copy_from_slice(&sums[..w.len()]);
     }
 }
 

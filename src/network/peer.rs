@@ -11,7 +11,11 @@ pub trait Peer: Send {
     /// What peers say to each other.
     type Message: Wire + Clone + Send;
 
-    /// Called once, before anything else, at time zero.
+    /// Called once, before anybody starts, for one peer after the other: the place to make the buffers
+    /// of messages, so that those of all peers lie together in memory and are found quickly by others.
+    fn make_room(&mut self) {}
+
+    /// Called once, before any message, at time zero.
     fn start(&mut self, context: &mut Context<'_, Self::Message>);
 
     /// Called for each message, in the order of arrival. To read it costs nothing; to keep it may cost

@@ -229,6 +229,7 @@ fn live<P: Peer, R: Probe>(
         }
         hall.done();
     };
+    peer.make_room();
     call(&mut peer, None);
     loop {
         match letters.recv_timeout(ATTENTION) {

@@ -128,9 +128,13 @@ impl Account {
                     self.line(Protection::Batches, receivers).count += 1;
                 }
                 None => {
-                    let [label, record] = part.cost();
                     let line = self.line(Protection::of(part), receivers);
                     line.count += 1;
+                    let worst = line.label.is_unbounded() && line.record.is_unbounded();
+                    if worst && line.outside.is_none() {
+                        continue;
+                    }
+                    let [label, record] = part.cost();
                     line.label.add(&label);
                     line.record.add(&record);
                     if let Some(more) = part.outside() {

@@ -459,12 +459,16 @@ impl AdmmPeer {
         for (b, eta) in b.iter_mut().zip(eta) {
             *b += *eta;
         }
-        let held = self.data.held();
-        let samples = Samples::new(held.view().x, held.view().y);
-        let problem =
-            Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
-        let solved = self.solver.solve(&problem, w, solver, tolerance, context.workspace());
-        context.spend(solved.passes * samples.len() as f64);
+        let workspace = context.workspace();
+        let known = self.solver.closed_form(b, w, solver, tolerance, workspace);
+        let solved = known.unwrap_or_else(|| {
+            let held = self.data.held();
+            let samples = Samples::new(held.view().x, held.view().y);
+            let problem =
+                Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
+            self.solver.solve(&problem, w, solver, tolerance, workspace)
+        });
+        context.spend(solved.passes * self.data.rows() as f64);
         // A model beyond the finite numbers is a divergence, and reported as one.
         if !solved.converged && solved.residual.is_finite() {
             context.fail(format!(
@@ -556,6 +560,10 @@ impl AdmmPeer {
 
 impl Peer for AdmmPeer {
     type Message = Exchange;
+
+    fn make_room(&mut self) {
+        self.outbox.make_room();
+    }
 
     fn start(&mut self, context: &mut Context<'_, Exchange>) {
         self.primal(context);

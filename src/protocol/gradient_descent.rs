@@ -271,6 +271,10 @@ impl GradientPeer {
 impl Peer for GradientPeer {
     type Message = Say;
 
+    fn make_room(&mut self) {
+        self.outbox.make_room();
+    }
+
     fn start(&mut self, context: &mut Context<'_, Say>) {
         self.refresh_gradient(context);
         if self.parameters.tracking {

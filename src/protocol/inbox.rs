@@ -162,6 +162,13 @@ impl Outbox {
         Self { buffers: [None, None], length }
     }
 
+    /// Makes the buffers, if they are not there yet.
+    pub(super) fn make_room(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.get_or_insert_with(|| vec![0.0; self.length].into());
+        }
+    }
+
     /// The buffer of a round to write to: the same memory if nobody holds it any more, else a new
     /// one.
     pub(super) fn writable(&mut self, round: Round) -> &mut [f64] {

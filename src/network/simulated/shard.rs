@@ -230,6 +230,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
 
     /// Starts every peer.
     pub(super) fn start(&mut self) {
+        self.peers.iter_mut().for_each(Peer::make_room);
         for place in 0..self.peers.len() {
             let peer = self.layout.peer(self.first + place);
             self.call(peer, place, SimTime::ZERO, |peer, context| peer.start(context));
@@ -339,13 +340,14 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             let neighbours = self.topology.neighbours(receiver);
             // Neighbours are in the order of their numbers: posts of one time are in their order.
             if let (Some(time), []) = (board.time, own) {
-                for &sender in neighbours {
-                    let Some(post) = board.of(sender) else { continue };
-                    while let Some(event) = self.mail.own_before(Some(post.order())) {
+                let mut rest = neighbours;
+                while !rest.is_empty() {
+                    rest = self.deliver_posts((receiver, place), time, &board, rest);
+                    // What it made for itself meanwhile may come before the next of them.
+                    let next = rest.iter().find_map(|&sender| board.of(sender)).map(Post::order);
+                    while let Some(event) = next.and_then(|next| self.mail.own_before(Some(next))) {
                         self.happen(event);
                     }
-                    let message = Received::together(&post.message);
-                    self.deliver(receiver, place, time, sender, message);
                 }
             } else {
                 due.clear();
@@ -465,6 +467,32 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         });
     }
 
+    /// Hands a peer the posts of these neighbours, which all arrive at one time, until it has made
+    /// something for itself to do. Returns whose posts are left.
+    #[inline]
+    fn deliver_posts<'n>(
+        &mut self,
+        (receiver, place): (PeerId, usize),
+        time: SimTime,
+        board: &Board<P::Message>,
+        senders: &'n [PeerId],
+    ) -> &'n [PeerId] {
+        let mut rest = senders;
+        let now = time.max(self.desks[place].busy_until);
+        self.act(receiver, place, now, |peer, mut hands| {
+            while let [sender, others @ ..] = rest {
+                rest = others;
+                let Some(post) = board.of(*sender) else { continue };
+                let message = Received::together(&post.message);
+                peer.receive(*sender, message, &mut hands.context());
+                if !hands.port.mail.own.is_empty() {
+                    break;
+                }
+            }
+        });
+        rest
+    }
+
     /// Runs a peer's code at a point in time.
     #[inline]
     fn call(
@@ -473,6 +501,18 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         place: usize,
         now: SimTime,
         act: impl FnOnce(&mut P, &mut Context<'_, P::Message>),
+    ) {
+        self.act(peer, place, now, |peer, mut hands| act(peer, &mut hands.context()));
+    }
+
+    /// Lets a peer act from a point in time on.
+    #[inline]
+    fn act(
+        &mut self,
+        peer: PeerId,
+        place: usize,
+        now: SimTime,
+        act: impl FnOnce(&mut P, Hands<'_, '_, 'a, P::Message, R>),
     ) {
         self.running = peer;
         let neighbours = self.topology.neighbours(peer);
@@ -491,14 +531,12 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             gathering: &mut self.gathering,
             failure: &mut self.failure,
         };
-        let mut context = Context::new(
-            peer,
-            neighbours,
-            &mut port,
-            &mut self.accounts[place],
-            &mut self.workspace,
-        );
-        act(&mut self.peers[place], &mut context);
+        let hands = Hands {
+            port: &mut port,
+            account: &mut self.accounts[place],
+            workspace: &mut self.workspace,
+        };
+        act(&mut self.peers[place], hands);
         port.desk.busy_until = port.now;
     }
 
@@ -554,6 +592,21 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
 fn take_event<M>(event: &mut Event<M>) -> Event<M> {
     let what = std::mem::replace(&mut event.what, What::Done);
     Event { what, ..*event }
+}
+
+/// What the running peer acts with.
+struct Hands<'h, 's, 'a, M, R: Probe> {
+    port: &'h mut SimulatedPort<'s, 'a, M, R>,
+    account: &'h mut Account,
+    workspace: &'h mut Vec<f64>,
+}
+
+impl<M: Wire + Clone, R: Probe> Hands<'_, '_, '_, M, R> {
+    #[inline]
+    fn context(&mut self) -> Context<'_, M> {
+        let (me, neighbours) = (self.port.peer, self.port.neighbours);
+        Context::new(me, neighbours, self.port, self.account, self.workspace)
+    }
 }
 
 /// The simulated network as the running peer feels it.
@@ -650,6 +703,9 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
     }
 
     fn spend(&mut self, sample_passes: f64) {
+        if self.desk.seconds_per_sample == 0.0 {
+            return;
+        }
         self.now += SimTime::from_seconds(sample_passes * self.desk.seconds_per_sample);
     }
 

@@ -42,6 +42,7 @@ impl Numbers {
     }
 
     /// All of them.
+    #[inline]
     pub(super) fn split(&mut self) -> Vectors<'_> {
         let d = self.dimension as usize;
         let (w, rest) = self.block.split_at_mut(d);
