@@ -83,7 +83,7 @@ enum Kept {
     /// There are none.
     Nothing,
     /// Squared loss: all that there is to know; none where rounding has left H without a factor.
-    Normal(Option<Box<NormalEquations>>),
+    Normal(Option<NormalEquations>),
     /// (q + L/2)I, where ∇²F lies between 0 and LI: a step shrinks |g| by L/(2q + L) or more,
     /// wherever it starts.
     Scaled(f64),
@@ -230,7 +230,7 @@ impl ChordNewton {
         }
         if loss == Loss::Squared && d <= DENSE_LIMIT && !few {
             let equations = NormalEquations::new(&problem.objective, q, tolerance);
-            self.kept = Kept::Normal(equations.map(Box::new));
+            self.kept = Kept::Normal(equations);
             return d as f64 / 4.0;
         }
         // L: the trace of XᵀX bounds its largest eigenvalue; where it is cheap, so does the largest sum

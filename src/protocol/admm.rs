@@ -292,6 +292,10 @@ impl Wire for Exchange {
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
         Ok(Self { round: Wire::decode(bytes)?, model: Wire::decode(bytes)? })
     }
+    #[inline]
+    fn touch(&self) -> u64 {
+        self.model.touch()
+    }
 }
 
 /// Peer i.

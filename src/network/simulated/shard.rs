@@ -100,6 +100,11 @@ impl<M> Mail<'_, M> {
     }
 }
 
+/// More posts than this are not in the nearest caches when they are looked for.
+const FAR: usize = 2048;
+/// For so many peers at a time their messages are looked at ahead.
+const AHEAD: usize = 8;
+
 /// Who has posted in the window that is being run, and the posts.
 struct Board<M> {
     /// By sender: the number of its post, from 1; 0 where there is none.
@@ -330,9 +335,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     ) {
         // Nothing is put up or taken down while a window runs.
         let board = std::mem::take(&mut self.board);
+        let far = board.posts.len() > FAR;
         let mut due = Vec::new();
         let mut begin = 0;
         for place in 0..self.peers.len() {
+            if far && place % AHEAD == 0 {
+                self.look_ahead(&board, place);
+            }
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
             let own = &order[begin..end.max(begin)];
@@ -372,6 +381,16 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             }
         }
         self.board = board;
+    }
+
+    /// Looks at what the next peers are about to receive. Each would wait for one message after the
+    /// other to come from memory; here they come together.
+    fn look_ahead(&self, board: &Board<P::Message>, place: usize) {
+        let end = self.peers.len().min(place + AHEAD);
+        let receivers = (place..end).map(|place| self.layout.peer(self.first + place));
+        let senders = receivers.flat_map(|receiver| self.topology.neighbours(receiver));
+        let posts = senders.filter_map(|&sender| board.of(sender));
+        std::hint::black_box(posts.fold(0, |seen, post| seen ^ post.message.value().touch()));
     }
 
     /// Lets all happen that the running peer has made for itself in this window; whether it was broken
