@@ -1,5 +1,6 @@
 //! Losses, their derivatives over a peer's samples, and the solvers: pure functions of numbers.
 
+mod adam;
 mod central;
 mod cholesky;
 mod chord_newton;
@@ -17,6 +18,7 @@ mod svm;
 mod vector;
 mod woodbury;
 
+pub use adam::AdamStep;
 pub use central::{Central, CentralError, ball_optimum, central_optimum, flat_optimum};
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};

@@ -5,8 +5,10 @@ use serde::Serialize;
 use crate::data;
 use crate::experiment::run::ExperimentError;
 use crate::measure::{LocalFigures, RunSize, Thinning, What};
+use crate::network::Links;
 use crate::privacy::Exposure;
 use crate::protocol::Extent;
+use crate::random::Streams;
 use crate::scenario::Checked;
 use crate::topology::Summary;
 
@@ -106,9 +108,9 @@ impl Outline {
         let answers = if scenario.privacy.labels.is_some() { 3 * 8 } else { 0 };
         let features = if scenario.data.keep { d * 8 } else { 0 };
         let samples = data.train_rows * (features + 8 + 4 + answers) / n;
-        // The network's desk of a peer, and per link end an event each in the window that runs, in
-        // the next, and in two recycled buffers.
-        let network = 160 + mean_degree * 4 * 64;
+        let streams = Streams::new(scenario.seed, 0);
+        let links = Links::new(&scenario.network, topology, &streams);
+        let network = links.memory(mean_degree);
         // Two rows at a time: the one that was complete last, and the one that is gathered.
         let measuring = 2 * (d * 8 + ROW_BYTES) + RESULT_BYTES;
         let memory_parts = PeerMemory {

@@ -1,14 +1,83 @@
-//! What one repeat gave.
+//! What one repeat gave, and several at a time.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crossbeam_channel::Sender;
 use serde::{Deserialize, Serialize};
 
 use super::assembly::Assembly;
+use super::run::Progress;
 use super::statement::left_with;
 use crate::learn::axpy;
 use crate::measure::{Divergence, Frames, LocalFigures, MeasuredRow, Reference, Thinning};
 use crate::network::{Journey, Parting};
 use crate::privacy::{Exposure, LabelSummary, Spent};
 use crate::scenario::Scenario;
+use crate::units::Round;
+
+/// Runs these repeats, `jobs` at a time, and tells of them on the calling thread: their results, in
+/// their order, up to the first failure. Once `interrupt` is raised none is begun any more.
+pub(super) fn all<T: Send, E: Send>(
+    repeats: &[u32],
+    jobs: usize,
+    interrupt: &AtomicBool,
+    one: impl Fn(u32, &mut dyn FnMut(Progress)) -> Result<T, E> + Sync,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Result<T, E>> {
+    if jobs <= 1 {
+        let mut results = Vec::new();
+        for &repeat in repeats {
+            if interrupt.load(Ordering::Relaxed) || results.last().is_some_and(Result::is_err) {
+                break;
+            }
+            results.push(one(repeat, progress));
+        }
+        return results;
+    }
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (told, heard) = crossbeam_channel::bounded(64);
+    let work = |told: Sender<Progress>| {
+        let mut results = Vec::new();
+        loop {
+            let over = [interrupt, &failed].iter().any(|flag| flag.load(Ordering::Relaxed));
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&repeat) = repeats.get(place).filter(|_| !over) else { return results };
+            let result = one(repeat, &mut |progress| {
+                let _ = told.send(progress);
+            });
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            results.push((place, result));
+        }
+    };
+    let mut results = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs)
+            .map(|_| {
+                let (work, told) = (&work, told.clone());
+                scope.spawn(move || work(told))
+            })
+            .collect();
+        drop(told);
+        // All of them together are as far as this.
+        let first = repeats.first().copied().unwrap_or_default();
+        let mut rounds = BTreeMap::new();
+        for at in heard {
+            rounds.insert(at.repeat, at.round.0);
+            let last = u64::from(at.last.0.max(1));
+            let sum: u64 = rounds.values().map(|&round| u64::from(round)).sum();
+            let (repeat, round) = (sum.saturating_sub(1) / last, sum.saturating_sub(1) % last + 1);
+            progress(Progress { repeat: first + repeat as u32, round: Round(round as u32), ..at });
+        }
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended
+            .flat_map(|results| results.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect::<Vec<_>>()
+    });
+    results.sort_by_key(|&(place, _)| place);
+    let done = (0..).zip(&results).take_while(|(k, (place, _))| k == place).count();
+    results.truncate(done);
+    results.into_iter().map(|(_, result)| result).collect()
+}
 
 /// Why a repeat ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,5 +255,32 @@ impl RepeatResult {
         let n = self.models().len() as f64;
         mean.iter_mut().for_each(|c| *c /= n);
         mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_run_in_whatever_number_at_a_time_until_one_fails() {
+        let idle = AtomicBool::new(false);
+        for jobs in [1, 2, 5, 40] {
+            let mut seen = Vec::new();
+            let one = |repeat: u32, progress: &mut dyn FnMut(Progress)| {
+                for round in 1..=10 {
+                    progress(Progress { repeat, round: Round(round), last: Round(10), gap: None });
+                }
+                if repeat == 9 { Err(repeat) } else { Ok(2 * repeat) }
+            };
+            let told = |at: Progress| seen.push(10 * at.repeat + at.round.0);
+            let results = all(&[3, 4, 6], jobs, &idle, one, &mut { told });
+            assert_eq!(results, [Ok(6), Ok(8), Ok(12)]);
+            assert!(seen.is_sorted() || jobs == 1, "progress goes forward: {seen:?}");
+            let results = all(&[3, 9, 10, 11, 12, 13], jobs, &idle, one, &mut |_| {});
+            assert_eq!(results[..2], [Ok(6), Err(9)], "the first failure is not lost");
+            let over = AtomicBool::new(true);
+            assert!(all(&[3, 4], jobs, &over, one, &mut |_| {}).is_empty());
+        }
     }
 }

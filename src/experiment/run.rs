@@ -1,7 +1,8 @@
-//! A run: repeats one after the other, each on all workers.
+//! A run: repeats one after the other, each on all workers; those of walking tokens, of which few peers
+//! are at work at a time, side by side.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
@@ -110,6 +111,20 @@ impl Options {
                 let workers = self.workers.or(scenario.network.workers);
                 Engine::Simulated { workers: workers.unwrap_or_else(cores) }
             }
+        }
+    }
+}
+
+impl Options {
+    /// How many of so many repeats run at a time, and the options of each of them. Tokens leave most
+    /// peers idle, so that one worker is enough for a repeat, and others can have repeats of their own.
+    fn shared_out(self, scenario: &Scenario, repeats: usize) -> (usize, Self) {
+        match self.engine(scenario) {
+            Engine::Simulated { workers } if scenario.protocol.walk().is_some() => {
+                let jobs = workers.min(repeats).max(1);
+                (jobs, Self { workers: Some(workers / jobs) })
+            }
+            _ => (1, self),
         }
     }
 }
@@ -249,40 +264,49 @@ pub fn execute(
 ) -> Result<RunResult, ExperimentError> {
     let Resolved { ref scenario, rate } = resolved;
     let mut repeats = Vec::new();
-    let mut metrics = Vec::new();
-    let mut interrupted = false;
-    let (mut theory, mut fresh, mut pairs) = (None, false, None);
+    let mut left = Vec::new();
     for repeat in 0..scenario.repeat {
-        if interrupt.load(Ordering::Relaxed) {
-            interrupted = true;
-            break;
+        match directory.map(|directory| directory.kept(repeat)).transpose()?.flatten() {
+            Some(kept) => repeats.push(kept),
+            None => left.push(repeat),
         }
-        if let Some(directory) = directory
-            && let Some(kept) = directory.kept(repeat)?
-        {
-            repeats.push(kept);
-            continue;
-        }
+    }
+    let (jobs, options) = options.shared_out(scenario, left.len());
+    let one = |repeat: u32, progress: &mut dyn FnMut(Progress)| {
         let assembly =
             Assembly::new(scenario, checked.base(), checked.topology(), repeat, Solve::IfMeasured)?;
-        if repeat == 0 {
-            fresh = true;
-            theory = affordable(scenario, &assembly)?;
-            pairs = pairwise(scenario, &assembly);
-        }
+        let beside = match repeat {
+            0 => (affordable(scenario, &assembly)?, pairwise(scenario, &assembly)),
+            _ => (None, None),
+        };
         let result = run_repeat(scenario, &assembly, repeat, options, interrupt, progress)?;
-        metrics.clone_from(&assembly.metrics);
-        interrupted = result.stop_reason == StopReason::Interrupted;
         if let Some(directory) = directory
-            && !interrupted
+            && result.stop_reason != StopReason::Interrupted
         {
             directory.keep(&result)?;
         }
-        repeats.push(result);
-        if interrupted {
-            break;
+        Ok::<_, ExperimentError>((result, assembly.metrics, beside))
+    };
+    let ran = super::repeat::all(&left, jobs, interrupt, one, progress);
+    let mut metrics = Vec::new();
+    let (mut theory, mut fresh, mut pairs) = (None, false, None);
+    let mut interrupted = ran.len() < left.len();
+    for outcome in ran {
+        let (result, measured, beside) = outcome?;
+        if result.repeat == 0 {
+            (theory, pairs) = beside;
+            fresh = true;
         }
+        metrics = measured;
+        interrupted |= result.stop_reason == StopReason::Interrupted;
+        repeats.push(result);
     }
+    repeats.sort_by_key(|result| result.repeat);
+    // Repeats behind one that was cut short are in the directory, for later.
+    let cut = repeats.iter().position(|result| result.stop_reason == StopReason::Interrupted);
+    repeats.truncate(cut.map_or(repeats.len(), |cut| cut + 1));
+    let whole = (0..).zip(&repeats).take_while(|(k, result)| *k == result.repeat).count();
+    repeats.truncate(whole);
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
         // The first repeat was kept: the shape of the figures, and theory, come from its data.

@@ -38,6 +38,10 @@ pub(super) trait Four: Copy {
     fn plus(self, other: Self) -> Self;
     /// The product, lane by lane.
     fn times(self, other: Self) -> Self;
+    /// The quotient, lane by lane.
+    fn over(self, other: Self) -> Self;
+    /// The square root, lane by lane.
+    fn root(self) -> Self;
 
     /// The four themselves.
     #[inline(always)]
@@ -174,13 +178,24 @@ impl Four for [f64; 4] {
     fn times(self, other: Self) -> Self {
         std::array::from_fn(|lane| self[lane] * other[lane])
     }
+
+    #[inline(always)]
+    fn over(self, other: Self) -> Self {
+        std::array::from_fn(|lane| self[lane] / other[lane])
+    }
+
+    #[inline(always)]
+    fn root(self) -> Self {
+        self.map(f64::sqrt)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128d, __m256d, _mm_add_pd, _mm_loadu_pd, _mm_mul_pd, _mm_set1_pd, _mm_storeu_pd,
-        _mm256_add_pd, _mm256_loadu_pd, _mm256_mul_pd, _mm256_set1_pd, _mm256_storeu_pd,
+        __m128d, __m256d, _mm_add_pd, _mm_div_pd, _mm_loadu_pd, _mm_mul_pd, _mm_set1_pd,
+        _mm_sqrt_pd, _mm_storeu_pd, _mm256_add_pd, _mm256_div_pd, _mm256_loadu_pd, _mm256_mul_pd,
+        _mm256_set1_pd, _mm256_sqrt_pd, _mm256_storeu_pd,
     };
 
     use super::{Four, Loop};
@@ -231,6 +246,18 @@ mod x86 {
             // SAFETY: every processor of x86_64 has SSE2.
             unsafe { Self(_mm_mul_pd(self.0, other.0), _mm_mul_pd(self.1, other.1)) }
         }
+
+        #[inline(always)]
+        fn over(self, other: Self) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            unsafe { Self(_mm_div_pd(self.0, other.0), _mm_div_pd(self.1, other.1)) }
+        }
+
+        #[inline(always)]
+        fn root(self) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            unsafe { Self(_mm_sqrt_pd(self.0), _mm_sqrt_pd(self.1)) }
+        }
     }
 
     /// A register of AVX2. None but [`on_avx2`] names it, which runs where there are such registers:
@@ -269,6 +296,18 @@ mod x86 {
         fn times(self, other: Self) -> Self {
             // SAFETY: within `on_avx2`.
             Self(unsafe { _mm256_mul_pd(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn over(self, other: Self) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe { _mm256_div_pd(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn root(self) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe { _mm256_sqrt_pd(self.0) })
         }
     }
 }

@@ -81,6 +81,17 @@ impl Links {
         alike.then(|| self.least + SimTime::from_seconds(extra))
     }
 
+    /// Bytes that the simulated engine keeps for a peer with so many neighbours: its desk, its account
+    /// with a line, and what it has under way in the window that runs, in the next and in two
+    /// recycled buffers: one post each, or an event for each neighbour.
+    pub fn memory(&self, neighbours: usize) -> usize {
+        const DESK: usize = 64;
+        const ACCOUNT: usize = 64 + 256;
+        const EVENT: usize = 56;
+        let under_way = if self.common_latency().is_some() { 1 } else { neighbours };
+        DESK + ACCOUNT + 4 * EVENT * under_way
+    }
+
     /// Latency of a sender's message number `sequence` over the directed link at `position`.
     pub fn latency(
         &self,

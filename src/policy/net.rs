@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Action;
-use crate::learn::{axpy, dot};
+use crate::learn::{AdamStep, axpy, dot};
 use crate::random::Stream;
 
 /// What a hidden unit makes of its input.
@@ -340,12 +340,9 @@ impl Optimiser {
         let Adam { learning_rate, mean_decay, square_decay, floor } = self.adam;
         let rate = learning_rate * (1.0 - self.powers[1]).sqrt() / (1.0 - self.powers[0]);
         let range = at..at + gradient.len();
-        let moments = self.mean[range.clone()].iter_mut().zip(&mut self.square[range.clone()]);
-        for ((w, g), (m, v)) in weights[range].iter_mut().zip(gradient).zip(moments) {
-            *m = mean_decay * *m + (1.0 - mean_decay) * g;
-            *v = square_decay * *v + (1.0 - square_decay) * (g * g);
-            *w -= rate * *m / (v.sqrt() + floor);
-        }
+        let (m, v) = (&mut self.mean[range.clone()], &mut self.square[range.clone()]);
+        let step = AdamStep { rate, mean_decay, square_decay, floor };
+        step.take(gradient, &mut weights[range], m, v);
     }
 }
 

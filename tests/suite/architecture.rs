@@ -172,9 +172,9 @@ fn every_release_is_on_the_list() {
     }
     found.sort();
     let expected = [
-        "network/context.rs: self.port.transmit(slot, message.clone().settled());",
         "network/context.rs: self.port.transmit(slot, message.settled());",
-        "network/context.rs: value.settled()",
+        "network/context.rs: self.port.transmit_to_all(self.neighbours.len(), message.settled());",
+        "network/context.rs: value.settled().arrived()",
         "protocol/admm.rs: _ => in_the_clear(outgoing, self.parameters.unprotected),",
         "protocol/admm.rs: _ if self.data.rows() == 0 => public(outgoing),",
         "protocol/admm.rs: let message = public(self.round).zip(model);",

@@ -101,6 +101,30 @@ const QUERIES_OF_SEVERAL_LEARNERS: Case = &[
     "network.links.bandwidth={up: 5000, down: 2000}",
 ];
 
+/// Enough peers on alike links for their messages to be posted, and looked at ahead.
+const MANY_WHO_POST: Case = &[
+    "topology={random-regular: {peers: 2200, degree: 4}}",
+    "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 2}}",
+    "protocol.admm.rounds=12",
+    "measure.every=3",
+];
+/// Numbers that say nothing about who is near whom: peers get other places.
+const NEIGHBOURS_FAR_APART_IN_NUMBER: Case = &[
+    "topology={random-geometric: {peers: 150, radius: 0.2}}",
+    "data={source: {linear-regression: {dimension: 4, norm: 1, noise: 0.1, bound: 2}}, \
+     samples: {per-peer: 6}, test_share: 0.2}",
+    "model.loss=squared",
+    "protocol.admm.rounds=20",
+    "measure.what=[consensus, optimum, risk, privacy, average]",
+];
+/// Repeats that run side by side where there are workers for it.
+const WALKS_SIDE_BY_SIDE: Case = &[
+    "topology={ring: {peers: 5}}",
+    "data.preprocess=[unit-sphere]",
+    "protocol={walk-sgd: {batch: 2, passes: 2, step: {constant: 0.1}, noise: {epsilon: 1}}}",
+    "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
+];
+
 fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
     let repeat = "repeat=2";
     let all = case.iter().copied().chain([repeat]);
@@ -127,6 +151,21 @@ fn is_one_result(case: Case, on_threads_too: bool) {
     }
     let other = bench.run(SCENARIO, "other", &set(case, &["--set", "seed=2"]));
     assert_ne!(other["fingerprint"], *fingerprint, "another seed");
+}
+
+#[test]
+fn two_thousand_peers_that_post() {
+    is_one_result(MANY_WHO_POST, false);
+}
+
+#[test]
+fn peers_in_another_order_than_their_numbers() {
+    is_one_result(NEIGHBOURS_FAR_APART_IN_NUMBER, true);
+}
+
+#[test]
+fn walks_in_repeats_side_by_side() {
+    is_one_result(WALKS_SIDE_BY_SIDE, false);
 }
 
 #[test]

@@ -526,7 +526,7 @@ fn the_ledger_books_the_inexactness_that_the_messages_decided() {
 fn a_peer_of_a_million_takes_well_below_two_kilobytes() {
     let memory = |loss, asked_for| AdmmPeer::memory(2, 20, 5, loss, asked_for);
     for loss in [Loss::Logistic, Loss::Squared] {
-        assert!(memory(loss, (false, false)) < 1700, "{}", memory(loss, (false, false)));
+        assert!(memory(loss, (false, false)) < 1800, "{}", memory(loss, (false, false)));
         assert_eq!(memory(loss, (true, true)), memory(loss, (false, false)) + 2 * 8 * 20);
     }
 }
