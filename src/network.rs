@@ -34,6 +34,7 @@ pub use error::NetworkError;
 pub use links::Links;
 pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
 pub use peer::{Peer, Received};
+pub use simulated::Arrivals;
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;

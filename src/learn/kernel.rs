@@ -134,9 +134,19 @@ fn on_portable<L: Loop>(work: L) -> L::Output {
     return work.run::<[f64; 4]>();
 }
 
+/// Asks for the first cache lines of some numbers before they are needed. No more than a hint.
+#[inline]
+pub fn prefetch(x: &[f64]) {
+    const LINE: usize = 8;
+    const LINES: usize = 32;
+    for at in (0..x.len().min(LINE * LINES)).step_by(LINE) {
+        prefetch_line(x, at);
+    }
+}
+
 /// Asks for the cache line of x[at], if there is one, before it is needed. No more than a hint.
 #[inline(always)]
-pub(super) fn prefetch(x: &[f64], at: usize) {
+pub(super) fn prefetch_line(x: &[f64], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(x) = x.get(at) {
         // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.

@@ -10,6 +10,7 @@
 //! A peer sees its own events in the order (time, sender, sequence). That order does not depend
 //! on who shares its worker or where windows end, so neither does any result.
 
+mod board;
 mod event;
 mod layout;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
+pub use self::board::Arrivals;
 use self::event::{Batch, Pending, Verdict};
 use self::layout::Layout;
 use self::shard::Shard;

@@ -4,7 +4,7 @@
 //! cache when it is added to g. How many go together is no part of the result: the dot product of a
 //! row and the order in which rows are added are those of [`Dot`] and [`Axpy`].
 
-use super::{Four, Loop, prefetch};
+use super::{Four, Loop, prefetch_line};
 
 /// Rows of a block.
 pub(in super::super) const BLOCK: usize = 8;
@@ -42,7 +42,7 @@ impl<M: OfMargins> Loop for Scan<'_, M> {
         for rows in blocks.by_ref() {
             let ahead = x.get((first + BLOCK) * d..).unwrap_or_default();
             for line in (0..BLOCK * d).step_by(LINE) {
-                prefetch(ahead, line);
+                prefetch_line(ahead, line);
             }
             let mut z = [0.0; BLOCK];
             margins::<F>(rows, w, &mut z);
@@ -98,7 +98,7 @@ impl<M: OfMargins> Loop for Gather<'_, M> {
             for (part, s) in z.as_chunks::<ADDED>().0.iter().enumerate() {
                 let at = part * ADDED * d;
                 for line in (at..at + ADDED * d).step_by(LINE) {
-                    prefetch(ahead, line);
+                    prefetch_line(ahead, line);
                 }
                 add::<F, ADDED>(*s, split(&rows[at..], d), g);
             }
@@ -155,7 +155,7 @@ fn split<const R: usize>(rows: &[f64], d: usize) -> [&[f64]; R] {
 /// x_rᵀw of rows that go together: for each, eight interleaved partial sums added pairwise, then the
 /// tail in order.
 #[inline(always)]
-pub(super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
+pub(in super::super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
     let (w_pairs, _) = w.as_chunks::<4>().0.as_chunks::<2>();
     let mut pairs = [&[][..]; R];
     for r in 0..R {
@@ -186,7 +186,7 @@ pub(super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; 
 
 /// g ← g + Σ_r s_r x_r, added in the order of the rows.
 #[inline(always)]
-pub(super) fn add<F: Four, const R: usize>(s: [f64; R], x: [&[f64]; R], g: &mut [f64]) {
+pub(in super::super) fn add<F: Four, const R: usize>(s: [f64; R], x: [&[f64]; R], g: &mut [f64]) {
     let d = g.len();
     let (g_fours, g_tail) = g.as_chunks_mut::<4>();
     let mut factors = [F::splat(0.0); R];
