@@ -139,24 +139,21 @@ fn on_portable<L: Loop>(work: L) -> L::Output {
 pub fn prefetch(x: &[f64]) {
     const LINE: usize = 8;
     const LINES: usize = 32;
-    for at in (0..x.len().min(LINE * LINES)).step_by(LINE) {
-        prefetch_line(x, at);
-    }
+    x.iter().step_by(LINE).take(LINES).for_each(prefetch_line);
 }
 
-/// Asks for the cache line of x[at], if there is one, before it is needed. No more than a hint.
+/// Asks for the cache line of a number before it is needed. No more than a hint. The line comes as far
+/// as the second cache: asked for as far as the first, rows were measured to come in a third slower.
 #[inline(always)]
-pub(super) fn prefetch_line(x: &[f64], at: usize) {
+pub(super) fn prefetch_line(x: &f64) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(x) = x.get(at) {
-        // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(x).cast());
-        }
+    // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(x).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (x, at);
+    let _ = x;
 }
 
 /// What the others must agree with, and what other architectures take.
