@@ -155,7 +155,7 @@ fn split<const R: usize>(rows: &[f64], d: usize) -> [&[f64]; R] {
 /// x_rᵀw of rows that go together: for each, eight interleaved partial sums added pairwise, then the
 /// tail in order.
 #[inline(always)]
-pub(super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
+pub(in super::super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
     let (w_pairs, _) = w.as_chunks::<4>().0.as_chunks::<2>();
     let mut pairs = [&[][..]; R];
     for r in 0..R {
