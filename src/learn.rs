@@ -16,6 +16,7 @@ mod objective;
 mod one_vs_all;
 mod regulariser;
 mod svm;
+pub mod tiles;
 mod vector;
 mod woodbury;
 

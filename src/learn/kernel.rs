@@ -127,7 +127,7 @@ pub(super) fn run<L: Loop>(work: L) -> L::Output {
 
 /// Runs a loop on what every processor of the architecture has.
 #[inline(never)]
-fn on_portable<L: Loop>(work: L) -> L::Output {
+pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     return work.run::<x86::Sse2>();
     #[cfg(not(target_arch = "x86_64"))]
