@@ -205,11 +205,10 @@ fn some_rows<F: Four, const N: usize>(
         }
     }
     let (fours, tail) = w.as_chunks_mut::<LANES>();
-    for k in 0..N {
-        if let Some(four) = fours.get_mut(k) {
-            sums[k].store(four);
-        } else {
-            tail.copy_from_slice(&sums[k].array()[..tail.len()]);
+    for (k, sum) in sums.into_iter().enumerate() {
+        match fours.get_mut(k) {
+            Some(four) => sum.store(four),
+            None => tail.copy_from_slice(&sum.array()[..tail.len()]),
         }
     }
 }

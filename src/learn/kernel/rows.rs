@@ -229,8 +229,8 @@ impl<F: Four, const R: usize> Partial<F, R> {
     #[inline(always)]
     fn add(&mut self, x: &[&[Eight]; R], k: usize, [w0, w1]: &Eight) {
         let (w0, w1) = (F::load(w0), F::load(w1));
-        for r in 0..R {
-            let [x0, x1] = &x[r][k];
+        for (r, x) in x.iter().enumerate() {
+            let [x0, x1] = &x[k];
             self.low[r] = self.low[r].plus(F::load(x0).times(w0));
             self.high[r] = self.high[r].plus(F::load(x1).times(w1));
         }
@@ -240,9 +240,9 @@ impl<F: Four, const R: usize> Partial<F, R> {
     #[inline(always)]
     fn finish(self, x: [&[f64]; R], w: &[f64]) -> [f64; R] {
         let mut z = [0.0; R];
-        for r in 0..R {
+        for (r, z) in z.iter_mut().enumerate() {
             let [a, b, c, d] = self.low[r].plus(self.high[r]).array();
-            z[r] = (a + c) + (b + d);
+            *z = (a + c) + (b + d);
         }
         for k in 8 * (w.len() / 8)..w.len() {
             for r in 0..R {
