@@ -9,6 +9,7 @@ use super::thinning::Scored;
 use crate::data::{LocalView, Partitioned, Table};
 use crate::learn::{Batch, Loss, Objective, Regulariser, Samples, Tasks, axpy, dot};
 use crate::network::{Probe, Snapshot};
+use crate::privacy::pack_fields;
 use crate::units::PeerId;
 
 /// What a peer's own model does on its own samples and on the held-out ones.
@@ -36,6 +37,16 @@ pub struct LocalFigures {
     #[serde(with = "crate::measure::nan::any_number")]
     pub average_test: f64,
 }
+
+pack_fields!(LocalFigures {
+    risk,
+    train,
+    test,
+    average_risk,
+    average_objective,
+    average_divergence,
+    average_test,
+});
 
 impl LocalFigures {
     /// Nothing measured.

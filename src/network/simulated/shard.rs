@@ -9,7 +9,7 @@ use crate::network::context::{Context, Port, each};
 use crate::network::links::Links;
 use crate::network::observe::{Deposit, Gathering, Journey, Parting, Probe, Snapshot};
 use crate::network::peer::{Peer, Received};
-use crate::privacy::{Account, Settled, Wire};
+use crate::privacy::{Account, Exposure, Settled, Wire, WireError};
 use crate::topology::Topology;
 use crate::units::{PeerId, Round, SimTime};
 
@@ -202,7 +202,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                 worker,
                 layout,
                 queue: Queue::new(links.window(), layout.workers() - 1),
-                outgoing: (0..layout.workers()).map(|_| Pending::default()).collect(),
+                outgoing: (0..layout.shards()).map(|_| Pending::default()).collect(),
                 outgoing_next: None,
                 own: BinaryHeap::new(),
                 window: None,
@@ -579,6 +579,27 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.mail.queue.accept(pending);
     }
 
+    /// What goes to the workers of each other rank, in bytes.
+    pub(super) fn packed(&mut self) -> Vec<Vec<u8>> {
+        self.mail.outgoing_next = None;
+        let workers = self.layout.workers();
+        let own = self.mail.worker / workers;
+        let of_ranks = self.mail.outgoing.chunks_mut(workers).enumerate();
+        let packed = of_ranks.map(|(rank, outgoing)| {
+            let mut bytes = Vec::new();
+            if rank != own {
+                outgoing.iter_mut().for_each(|outgoing| outgoing.pack(&mut bytes));
+            }
+            bytes
+        });
+        packed.collect()
+    }
+
+    /// Takes what a worker of another rank packed for this one.
+    pub(super) fn accept_packed(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        self.mail.queue.accept_packed(bytes)
+    }
+
     /// Whether any of its peers has left before the end.
     pub(super) fn retired(&self) -> bool {
         self.peers.iter().any(Peer::retired)
@@ -590,10 +611,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.ids().zip(&self.peers).map(parting).collect()
     }
 
-    /// What its peers have sent, each with its account, in the order of places.
-    pub(super) fn into_sent(self) -> Vec<(u64, u64, Account)> {
-        let sent = |(desk, account): (Desk, Account)| (desk.messages, desk.bytes, account);
-        self.desks.into_iter().zip(self.accounts).map(sent).collect()
+    /// What its peers have sent, and what that tells of each, in the order of places.
+    pub(super) fn sent(&self) -> Vec<(u64, u64, Exposure)> {
+        let sent =
+            |(desk, account): (&Desk, &Account)| (desk.messages, desk.bytes, account.exposure());
+        self.desks.iter().zip(&self.accounts).map(sent).collect()
     }
 
     /// Which of its peers wait, and for whom.
