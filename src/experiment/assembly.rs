@@ -15,7 +15,7 @@ use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
     TokenShape, What,
 };
-use crate::network::Schedule;
+use crate::network::{Layout, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
 use crate::privacy::{Correction, MaskGraph, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
@@ -33,6 +33,17 @@ pub enum Solve {
     IfMeasured,
     /// In no case: nothing will be measured.
     Never,
+}
+
+/// Which part of a run a process has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// Its number.
+    pub rank: usize,
+    /// How many ranks there are.
+    pub ranks: usize,
+    /// Workers of each.
+    pub workers: usize,
 }
 
 /// All that a repeat starts from.
@@ -67,6 +78,10 @@ pub struct Assembly {
     pub masks: Option<MaskGraph>,
     /// Whether models are made by sums of all parties, on whose samples together they are scored.
     pooled: bool,
+    /// Who runs whom, where there are several ranks.
+    pub(super) layout: Option<Layout>,
+    /// The number of this rank.
+    rank: usize,
 }
 
 impl Assembly {
@@ -81,6 +96,18 @@ impl Assembly {
         first: &Topology,
         repeat: u32,
         solve: Solve,
+    ) -> Result<Self, ExperimentError> {
+        Self::share(scenario, base, first, repeat, solve, None)
+    }
+
+    /// Assembles what one of several ranks needs of it.
+    pub(super) fn share(
+        scenario: &Scenario,
+        base: &Path,
+        first: &Topology,
+        repeat: u32,
+        solve: Solve,
+        share: Option<Share>,
     ) -> Result<Self, ExperimentError> {
         let streams = Streams::new(scenario.seed, repeat);
         let topology = if repeat > 0 && scenario.topology.resamples() {
@@ -199,7 +226,13 @@ impl Assembly {
             repetition: plan.as_ref().map(|plan| plan.repetition),
             labels: labels.map_or(Epsilon::UNBOUNDED, |labels| labels.greatest),
         };
+        let layout = share.map(|share| {
+            let load = |peer| load(scenario, &data.train, topology.degree(peer), peer);
+            Layout::new(&topology, load, share.ranks, share.workers)
+        });
         Ok(Self {
+            layout,
+            rank: share.map_or(0, |share| share.rank),
             streams,
             topology,
             data,
@@ -218,11 +251,21 @@ impl Assembly {
         })
     }
 
-    /// The peers, each made from its own samples and nobody else's, and its neighbours.
+    /// The peers, each made from its own samples and nobody else's, and its neighbours; of several ranks,
+    /// those of this one.
     pub fn peers<P>(&self, make: impl Fn(PeerId, LocalData, &[PeerId]) -> P) -> Vec<P> {
         let peer =
             |id| make(id, LocalData::new(Arc::clone(&self.seen), id), self.topology.neighbours(id));
-        self.topology.ids().map(peer).collect()
+        match &self.layout {
+            Some(layout) => layout.peers_of(self.rank).map(peer).collect(),
+            None => self.topology.ids().map(peer).collect(),
+        }
+    }
+
+    /// Whether peers' averages are compared with the optimum: each where it runs, so that all ranks must
+    /// know it.
+    pub(super) fn compares_averages(&self, scenario: &Scenario) -> bool {
+        scenario.measure.has(What::Average) && self.plan.is_none() && !self.pooled
     }
 
     /// The largest k that a label of this peer's users can have: 1 for plain ones. A user's level is
@@ -277,6 +320,19 @@ impl Assembly {
                 .map(|_| (&self.scorer, best.map_or(f64::NAN, |best| best.value))),
             sums: best.filter(|_| self.pooled).map(|best| (&self.scorer, best.value)),
         }
+    }
+}
+
+/// About how much work a round is to a peer, from what is public of it: ranks get equal shares.
+fn load(scenario: &Scenario, train: &Partitioned, degree: usize, peer: PeerId) -> u64 {
+    let (rows, degree) = (train.rows(peer) as u64, degree as u64);
+    match &scenario.protocol {
+        ProtocolConfig::Admm(_) => 4 * rows + train.dimension() as u64 + degree,
+        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => rows + degree,
+        ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::Federated(_)
+        | ProtocolConfig::GradientQueries(_) => rows,
     }
 }
 
