@@ -95,7 +95,7 @@ refuses() {
     fi
 }
 
-quick=$root/scenarios/quickstart.yaml
+quick=$root/scenarios/large-ring.yaml
 sed 's/^seed: .*/seed: 99/' "$quick" > "$work/other.yaml"
 cp "$quick" "$work/quick.yaml"
 refuses "scenarios that differ" 3 "rank 1 has read another scenario" \

@@ -147,12 +147,10 @@ pub fn follow(
                 let Some(assembly) = assembly.take() else { continue };
                 let engine = (Engine::Simulated { workers }, Some(ranks));
                 let measured_elsewhere = &mut |_| Flow::Continue;
-                match run_peers(&scenario, &assembly, engine, interrupt, measured_elsewhere) {
-                    Err(ExperimentError::Network(lost @ NetworkError::Rank { .. })) => {
-                        return Err(lost.into());
-                    }
-                    // Rank 0 has come to the same, and says so.
-                    Ok(_) | Err(_) => {}
+                let ran = run_peers(&scenario, &assembly, engine, interrupt, measured_elsewhere);
+                // Of other errors rank 0 has the same, and tells.
+                if let Err(ExperimentError::Network(lost @ NetworkError::Rank { .. })) = ran {
+                    return Err(lost.into());
                 }
             }
         }

@@ -29,16 +29,26 @@ pub trait Ranks: Send + Sync {
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// Gives every other rank its bytes, does something else while they are on their way, and takes
-    /// what the others have for this one, by their numbers. All ranks must call it equally often.
+    /// Gives every other rank the bytes of `early`, does something `meanwhile`, gives what that has for
+    /// every other, and takes what the others have for this one, by their numbers. All ranks must call it
+    /// equally often.
     ///
     /// # Errors
     /// Another rank is no more.
     fn exchange(
         &self,
-        outgoing: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut(),
-    ) -> Result<Vec<Vec<u8>>, NetworkError>;
+        early: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
+    ) -> Result<Vec<Incoming>, NetworkError>;
+}
+
+/// What one rank has for another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Incoming {
+    /// What it had before the others did something else.
+    pub early: Vec<u8>,
+    /// What it had after that.
+    pub late: Vec<u8>,
 }
 
 /// What all ranks do together, by one exchange each.
@@ -46,6 +56,13 @@ impl dyn Ranks + '_ {
     /// Whether this is the rank that measures, decides and writes.
     pub fn leads(&self) -> bool {
         self.rank() == 0
+    }
+
+    /// Everybody's bytes for this rank, by rank, where nothing is to be done meanwhile.
+    fn swap(&self, mut outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, NetworkError> {
+        let early = vec![Vec::new(); self.size()];
+        let come = self.exchange(early, &mut || std::mem::take(&mut outgoing))?;
+        Ok(come.into_iter().map(|come| come.late).collect())
     }
 
     /// Everybody's value, by rank.
@@ -56,7 +73,7 @@ impl dyn Ranks + '_ {
         let mut bytes = Vec::new();
         own.put(&mut bytes);
         let outgoing = (0..self.size()).map(|_| bytes.clone()).collect();
-        let mut incoming = self.exchange(outgoing, &mut || ())?;
+        let mut incoming = self.swap(outgoing)?;
         incoming[self.rank()] = bytes;
         let values = (0..).zip(&incoming).map(|(rank, bytes)| unpacked(rank, bytes));
         values.collect()
@@ -71,7 +88,7 @@ impl dyn Ranks + '_ {
         if !self.leads() {
             own.put(&mut outgoing[0]);
         }
-        let incoming = self.exchange(outgoing, &mut || ())?;
+        let incoming = self.swap(outgoing)?;
         if !self.leads() {
             return Ok(Vec::new());
         }
@@ -90,7 +107,7 @@ impl dyn Ranks + '_ {
             value.put(&mut bytes);
             outgoing[1..].fill(bytes);
         }
-        let incoming = self.exchange(outgoing, &mut || ())?;
+        let incoming = self.swap(outgoing)?;
         if self.leads() { Ok(value) } else { unpacked(0, &incoming[0]) }
     }
 }

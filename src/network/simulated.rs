@@ -205,24 +205,22 @@ fn work<P: Peer, R: Probe>(
 ) -> WorkerEnd<R::Local> {
     let mut window = None;
     loop {
-        let ran = catch_unwind(AssertUnwindSafe(|| match window {
-            None => shard.start(),
-            Some(window) => shard.run_window(window, &asked_to_stop),
-        }));
-        let failure = match ran {
-            Ok(()) => shard.failure(),
-            Err(payload) => Some((shard.running(), panic_message(&*payload))),
-        };
+        let mut failure = caught(&mut shard, |shard| shard.border(window, &asked_to_stop));
+        let agreed = exchange.swap(&mut shard, &mut |shard| {
+            if failure.is_none() {
+                failure = caught(shard, |shard| shard.interior(window, &asked_to_stop));
+            }
+            match &failure {
+                Some(_) => Verdict::Failed,
+                None if shard.broken_off() => Verdict::Failed,
+                None if asked_to_stop() => Verdict::Stop,
+                None => Verdict::Go,
+            }
+        });
         if let Some(failure) = failure {
-            exchange.hang_up();
             return Err(failure);
         }
-        if shard.broken_off() {
-            exchange.hang_up();
-            return Ok(None);
-        }
-        let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
-        match exchange.swap(&mut shard, own) {
+        match agreed {
             (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(None),
             (_, None) => {
                 let (waiting, retired) = (shard.waiting(), shard.retired());
@@ -231,5 +229,16 @@ fn work<P: Peer, R: Probe>(
             }
             (Verdict::Go, next) => window = next,
         }
+    }
+}
+
+/// Does something with a shard: the peer that could not go on, and why, if there was one.
+fn caught<'a, P: Peer, R: Probe>(
+    shard: &mut Shard<'a, P, R>,
+    act: impl FnOnce(&mut Shard<'a, P, R>),
+) -> Option<(PeerId, String)> {
+    match catch_unwind(AssertUnwindSafe(|| act(shard))) {
+        Ok(()) => shard.failure(),
+        Err(payload) => Some((shard.running(), panic_message(&*payload))),
     }
 }

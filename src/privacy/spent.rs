@@ -122,8 +122,8 @@ impl TryFrom<Written> for Spent {
 
 impl Spent {
     /// Σμ², the Laplace releases and the pure ones by their loss: all that it is.
-    pub(super) fn sums(&self) -> (f64, &Vec<(f64, u64)>, &Vec<(f64, u64)>) {
-        (self.mu_squared, &self.laplace.0, &self.pure.0)
+    pub(super) fn sums(&self) -> (f64, [&Vec<(f64, u64)>; 2]) {
+        (self.mu_squared, [&self.laplace.0, &self.pure.0])
     }
 
     /// What has these [`sums`](Self::sums).

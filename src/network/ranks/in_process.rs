@@ -2,7 +2,7 @@
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::Ranks;
+use super::{Incoming, Ranks};
 use crate::network::error::NetworkError;
 
 /// One of several ranks in this process.
@@ -53,18 +53,22 @@ impl Ranks for InProcess {
 
     fn exchange(
         &self,
-        outgoing: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut(),
-    ) -> Result<Vec<Vec<u8>>, NetworkError> {
-        for (rank, bytes) in outgoing.into_iter().enumerate().filter(|(rank, _)| *rank != self.rank)
-        {
-            // Who is no more is found out below.
-            let _ = self.to[rank].send(bytes);
-        }
-        meanwhile();
+        early: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
+    ) -> Result<Vec<Incoming>, NetworkError> {
+        let give = |outgoing: Vec<Vec<u8>>| {
+            for (rank, bytes) in outgoing.into_iter().enumerate() {
+                // Who is no more is found out below.
+                let _ = self.to[rank].send(bytes);
+            }
+        };
+        give(early);
+        give(meanwhile());
         let lost = |rank| NetworkError::Rank { rank, message: "is no more".to_string() };
         let take = |(rank, from): (usize, &Receiver<Vec<u8>>)| {
-            if rank == self.rank { Ok(Vec::new()) } else { from.recv().map_err(|_| lost(rank)) }
+            let next = || from.recv().map_err(|_| lost(rank));
+            let come = Incoming { early: next()?, late: next()? };
+            Ok(if rank == self.rank { Incoming::default() } else { come })
         };
         self.from.iter().enumerate().map(take).collect()
     }

@@ -9,15 +9,20 @@ use super::shard::Shard;
 use crate::network::error::NetworkError;
 use crate::network::observe::{Part, Probe};
 use crate::network::peer::Peer;
-use crate::network::ranks::{Ranks, garbled};
+use crate::network::ranks::{Incoming, Ranks, garbled};
 use crate::privacy::{Pack, WireError};
 
 /// A worker's channels to and from every other of its process, in the order of workers, and its way to
 /// other ranks, where there are any.
 pub(super) struct Exchange<'a, M, R: Probe> {
+    within: Within<M>,
+    beyond: Beyond<'a, R>,
+}
+
+/// The channels to and from the others of a process.
+struct Within<M> {
     to: Vec<(usize, Sender<Batch<M>>)>,
     from: Vec<Receiver<Batch<M>>>,
-    beyond: Beyond<'a, R>,
 }
 
 /// How a worker reaches other ranks.
@@ -53,7 +58,7 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                     }
                     _ => Beyond::Nobody,
                 };
-                Self { to: Vec::new(), from: Vec::new(), beyond }
+                Self { within: Within { to: Vec::new(), from: Vec::new() }, beyond }
             })
             .collect();
         if let (Some(first), Some(lead)) = (all.first_mut(), lead) {
@@ -63,29 +68,77 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
             for b in (0..workers).filter(|&b| b != a) {
                 // A worker is at most one window ahead of another.
                 let (sender, receiver) = bounded(2);
-                all[a].to.push((shards.start + b, sender));
-                all[b].from.push(receiver);
+                all[a].within.to.push((shards.start + b, sender));
+                all[b].within.from.push(receiver);
             }
         }
         all
     }
 
-    /// Gives every other worker its events, takes theirs, and agrees with them on the next window:
-    /// none if nothing is under way anywhere.
+    /// Ends a window. What goes to other ranks is on its way while the shard does the `rest` of the
+    /// window's work and says how it stands; then every other worker of this process gets its events and
+    /// gives its own; and all workers of all ranks agree on the next window: none if nothing is under way
+    /// anywhere.
     pub(super) fn swap<P: Peer<Message = M>>(
         &mut self,
         shard: &mut Shard<'_, P, R>,
+        rest: &mut dyn FnMut(&mut Shard<'_, P, R>) -> Verdict,
+    ) -> (Verdict, Option<u64>) {
+        let Self { within, beyond } = self;
+        match beyond {
+            Beyond::Nobody => {
+                let own = rest(shard);
+                within.swap(shard, own)
+            }
+            Beyond::Lead(lead) => {
+                let early = lead.early(shard);
+                let mut agreed = (Verdict::Failed, None);
+                let come = lead.ranks.exchange(early, &mut || {
+                    let own = rest(shard);
+                    agreed = within.swap(shard, own);
+                    lead.late(agreed)
+                });
+                match come.and_then(|come| lead.arrived(shard, &come, agreed)) {
+                    Ok(agreed) => agreed,
+                    // What is the matter shows again when all ranks tell how they ended.
+                    Err(_) => (Verdict::Failed, None),
+                }
+            }
+            Beyond::Through(give, told) => {
+                let _ = give.send(shard.packed());
+                let own = rest(shard);
+                let (verdict, next) = within.swap(shard, own);
+                if verdict == Verdict::Failed {
+                    return (verdict, next);
+                }
+                let Ok(Arrived { packed, verdict, next }) = wait(told) else {
+                    return (Verdict::Failed, None);
+                };
+                let taken = packed.iter().try_for_each(|bytes| shard.accept_packed(bytes));
+                (if taken.is_ok() { verdict } else { Verdict::Failed }, next)
+            }
+        }
+    }
+}
+
+impl<M> Within<M> {
+    /// Gives every other worker its events, takes theirs, and agrees with them on the next window. A
+    /// worker that has failed only says so.
+    fn swap<P: Peer<Message = M>, R: Probe>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
         own: Verdict,
     ) -> (Verdict, Option<u64>) {
+        let failed = own == Verdict::Failed;
         let mut verdict = own;
         let mut next = shard.next_window();
         let told = next;
         for (worker, sender) in &self.to {
-            let _ = sender.send(Batch {
-                pending: shard.take_outgoing(*worker),
-                next: told,
-                verdict: own,
-            });
+            let pending = if failed { Pending::default() } else { shard.take_outgoing(*worker) };
+            let _ = sender.send(Batch { pending, next: told, verdict: own });
+        }
+        if failed {
+            return (verdict, None);
         }
         for receiver in &self.from {
             match wait(receiver) {
@@ -98,37 +151,7 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                 Err(_) => verdict = Verdict::Failed,
             }
         }
-        match &mut self.beyond {
-            Beyond::Nobody => (verdict, next),
-            Beyond::Lead(lead) if verdict == Verdict::Failed => {
-                lead.hang_up();
-                (verdict, next)
-            }
-            Beyond::Through(..) if verdict == Verdict::Failed => (verdict, next),
-            Beyond::Lead(lead) => lead.swap(shard, verdict, next),
-            Beyond::Through(give, told) => {
-                let _ = give.send(shard.packed());
-                let Ok(Arrived { packed, verdict, next }) = wait(told) else {
-                    return (Verdict::Failed, None);
-                };
-                let taken = packed.iter().try_for_each(|bytes| shard.accept_packed(bytes));
-                (if taken.is_ok() { verdict } else { Verdict::Failed }, next)
-            }
-        }
-    }
-
-    /// Tells the others that this worker is no more.
-    pub(super) fn hang_up(&self) {
-        for (_, sender) in &self.to {
-            let _ = sender.send(Batch {
-                pending: Pending::default(),
-                next: None,
-                verdict: Verdict::Failed,
-            });
-        }
-        if let Beyond::Lead(lead) = &self.beyond {
-            lead.hang_up();
-        }
+        (verdict, next)
     }
 }
 
@@ -140,12 +163,15 @@ pub(super) enum Parts<L> {
     Sent(Receiver<Part<L>>),
 }
 
+/// Another worker of the rank: what it has for each other rank, and where it hears what came.
+type Member = (Receiver<Vec<Vec<u8>>>, Sender<Arrived>);
+
 /// Speaks with other ranks for all workers of its own.
 pub(super) struct Lead<'a, R: Probe> {
     ranks: &'a dyn Ranks,
     probe: &'a R,
     parts: Parts<R::Local>,
-    members: Vec<(Receiver<Vec<Vec<u8>>>, Sender<Arrived>)>,
+    members: Vec<Member>,
 }
 
 impl<'a, R: Probe> Lead<'a, R> {
@@ -153,62 +179,42 @@ impl<'a, R: Probe> Lead<'a, R> {
         Self { ranks, probe, parts, members: Vec::new() }
     }
 
-    /// Gives every other rank what its own workers have for it, takes what others have for these, and
-    /// agrees on the next window and whether there is one.
-    fn swap<P: Peer>(
-        &mut self,
-        shard: &mut Shard<'_, P, R>,
-        verdict: Verdict,
-        next: Option<u64>,
-    ) -> (Verdict, Option<u64>) {
-        let outgoing = self.outgoing(shard, verdict, next);
-        let come = self.ranks.exchange(outgoing, &mut || ());
-        match come.and_then(|come| self.arrived(shard, &come, (verdict, next))) {
-            Ok(agreed) => agreed,
-            // What is the matter with it shows again when all ranks tell how they ended.
-            Err(_) => (Verdict::Failed, None),
+    /// What the workers of this rank have for each other one.
+    fn early<P: Peer>(&self, shard: &mut Shard<'_, P, R>) -> Vec<Vec<u8>> {
+        let mut early = shard.packed();
+        for given in self.members.iter().filter_map(|(given, _)| wait(given).ok()) {
+            early.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
         }
+        early
     }
 
-    /// The bytes for each rank.
-    fn outgoing<P: Peer>(
-        &self,
-        shard: &mut Shard<'_, P, R>,
-        verdict: Verdict,
-        next: Option<u64>,
-    ) -> Vec<Vec<u8>> {
-        let packed = shard.packed();
-        let mut outgoing: Vec<Vec<u8>> = packed.iter().map(|_| Vec::new()).collect();
-        let given = self.members.iter().filter_map(|(given, _)| wait(given).ok());
-        let all: Vec<Vec<Vec<u8>>> = std::iter::once(packed).chain(given).collect();
+    /// How this rank stands, and what it has measured.
+    fn late(&self, agreed: (Verdict, Option<u64>)) -> Vec<Vec<u8>> {
         let mut parts: Vec<Part<R::Local>> = match &self.parts {
             Parts::Measured(_) => Vec::new(),
             Parts::Sent(parts) => parts.try_iter().collect(),
         };
-        for (rank, bytes) in outgoing.iter_mut().enumerate() {
-            if rank == self.ranks.rank() {
-                continue;
-            }
-            (verdict, next).put(bytes);
+        let bytes = (0..self.ranks.size()).map(|_| {
+            let mut bytes = Vec::new();
+            agreed.put(&mut bytes);
             // Only rank 0 measures.
-            std::mem::take(&mut parts).put(bytes);
-            all.iter().for_each(|worker| bytes.extend_from_slice(&worker[rank]));
-        }
-        outgoing
+            std::mem::take(&mut parts).put(&mut bytes);
+            bytes
+        });
+        bytes.collect()
     }
 
     /// Takes what other ranks sent, and hands it on.
     fn arrived<P: Peer>(
         &self,
         shard: &mut Shard<'_, P, R>,
-        come: &[Vec<u8>],
+        come: &[Incoming],
         (mut verdict, mut next): (Verdict, Option<u64>),
     ) -> Result<(Verdict, Option<u64>), NetworkError> {
         let mut packed = vec![Vec::new(); self.members.len()];
-        for (rank, bytes) in come.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank())
-        {
+        for (rank, come) in come.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank()) {
             let (theirs, window) =
-                self.take(shard, bytes, &mut packed).map_err(|error| garbled(rank, &error))?;
+                self.take(shard, come, &mut packed).map_err(|error| garbled(rank, &error))?;
             verdict = verdict.max(theirs);
             next = [next, window].into_iter().flatten().min();
         }
@@ -222,12 +228,12 @@ impl<'a, R: Probe> Lead<'a, R> {
     fn take<P: Peer>(
         &self,
         shard: &mut Shard<'_, P, R>,
-        mut bytes: &[u8],
+        Incoming { early, late }: &Incoming,
         packed: &mut [Vec<Vec<u8>>],
     ) -> Result<(Verdict, Option<u64>), WireError> {
-        let bytes = &mut bytes;
-        let agreed = Pack::get(bytes)?;
-        let parts: Vec<Part<R::Local>> = Pack::get(bytes)?;
+        let (bytes, late) = (&mut early.as_slice(), &mut late.as_slice());
+        let agreed = Pack::get(late)?;
+        let parts: Vec<Part<R::Local>> = Pack::get(late)?;
         if let Parts::Measured(rows) = &self.parts {
             for part in parts {
                 // The receiver is gone only when the run is ending anyway.
@@ -245,15 +251,6 @@ impl<'a, R: Probe> Lead<'a, R> {
             }
         }
         Ok(agreed)
-    }
-
-    /// Tells other ranks that this one cannot go on.
-    fn hang_up(&self) {
-        let mut bytes = Vec::new();
-        (Verdict::Failed, None::<u64>).put(&mut bytes);
-        Vec::<Part<R::Local>>::new().put(&mut bytes);
-        let outgoing = vec![bytes; self.ranks.size()];
-        let _ = self.ranks.exchange(outgoing, &mut || ());
     }
 }
 

@@ -219,7 +219,7 @@ pack_fields!(Exposure { clear, label, record, outside });
 
 impl Pack for Spent {
     fn put(&self, bytes: &mut Vec<u8>) {
-        let (mu_squared, laplace, pure) = self.sums();
+        let (mu_squared, [laplace, pure]) = self.sums();
         mu_squared.put(bytes);
         laplace.put(bytes);
         pure.put(bytes);
