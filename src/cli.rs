@@ -334,10 +334,8 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(code) => code.into(),
         Err(error) => {
-            // Without a place to say it there is only the code. Of several ranks one speaks.
-            if !error.text.is_empty() {
-                let _ = writeln!(io::stderr(), "{}", error.text);
-            }
+            // Without a place to say it there is only the code.
+            let _ = writeln!(io::stderr(), "{}", error.text);
             error.code.into()
         }
     }

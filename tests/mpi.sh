@@ -105,7 +105,8 @@ refuses "a scenario that one rank has not" 3 "rank 1:" \
     $mpirun -n 1 "$program" run "$work/quick.yaml" --out "$work/refused" \
     : -n 1 "$program" run "$work/missing.yaml" --out "$work/refused"
 refuses "threads" 3 "network.engine: expected simulated on several ranks" \
-    $mpirun -n 2 "$program" run "$quick" --engine threads --out "$work/refused"
+    $mpirun -n 2 "$program" run "$quick" --engine threads \
+    --set topology.ring.peers=20 --out "$work/refused"
 refuses "a sweep" 2 "takes one process" \
     $mpirun -n 2 "$program" run "$quick" --sweep seed=1,2 --out "$work/refused"
 

@@ -119,10 +119,11 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
         };
         run_one(arguments, &checked, directory, Some(&leader))
     });
-    outcome.map_err(|failure| match ranks.rank() {
-        0 => failure,
-        _ => Failure { text: String::new(), ..failure },
-    })
+    match ranks.rank() {
+        0 => outcome,
+        // A launcher that sees one process fail ends the others: rank 0 must have said why by then.
+        _ => Ok(outcome.unwrap_or(Code::Done)),
+    }
 }
 
 /// Reads the scenario, and finds out whether all ranks can begin, and with how many workers each.

@@ -73,6 +73,11 @@ impl Packed {
         &self.entries[i * (i + 1) / 2..(i + 1) * (i + 2) / 2]
     }
 
+    /// Asks for the numbers, to be near when they are needed.
+    pub(super) fn expect(&self) {
+        kernel::prefetch(&self.entries);
+    }
+
     /// out ← Av.
     pub fn product(&self, v: &[f64], out: &mut [f64]) {
         out.fill(0.0);

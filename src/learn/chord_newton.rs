@@ -166,17 +166,14 @@ impl ChordNewton {
         let solved = match &self.kept {
             Kept::Nothing => without_samples(problem, w, workspace),
             Kept::Normal(Some(equations)) => {
-                let (r, rest) = workspace.split_at_mut(d);
                 if first {
                     // ∇F(0) = −Xᵀy/m.
-                    rest[..d].fill(0.0);
-                    self.slopes = problem.objective.gradient(&rest[..d], numbers);
+                    let zero = &mut workspace[..d];
+                    zero.fill(0.0);
+                    self.slopes = problem.objective.gradient(zero, numbers);
                     passes += 1.0;
                 }
-                for ((r, moment), b) in r.iter_mut().zip(&*numbers).zip(problem.linear) {
-                    *r = -moment - b;
-                }
-                let residual = equations.solve(r, w);
+                let residual = equations.solve(numbers, problem.linear, w);
                 if residual <= tolerance {
                     Solved { residual, converged: true, passes: 0.0 }
                 } else {
@@ -206,16 +203,19 @@ impl ChordNewton {
         w: &mut [f64],
         numbers: &[f64],
         tolerance: f64,
-        workspace: &mut Vec<f64>,
     ) -> Option<Solved> {
         let Kept::Normal(Some(equations)) = &self.kept else { return None };
-        workspace.resize(workspace.len().max(w.len()), 0.0);
-        let r = &mut workspace[..w.len()];
-        for ((r, moment), b) in r.iter_mut().zip(numbers).zip(linear) {
-            *r = -moment - b;
-        }
-        let residual = equations.solve(r, w);
+        let residual = equations.solve(numbers, linear, w);
         (residual <= tolerance).then_some(Solved { residual, converged: true, passes: 0.0 })
+    }
+
+    /// Asks for what stands for the Hessian, to be near when it is needed.
+    pub fn expect(&self) {
+        match &self.kept {
+            Kept::Normal(Some(equations)) => equations.expect(),
+            Kept::Few(factor, _) | Kept::Dense(factor, _) => factor.expect(),
+            _ => {}
+        }
     }
 
     /// Looks at the samples and chooses what to keep; returns the price in passes.

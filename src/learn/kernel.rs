@@ -127,26 +127,33 @@ pub(super) fn run<L: Loop>(work: L) -> L::Output {
 
 /// Runs a loop on what every processor of the architecture has.
 #[inline(never)]
-fn on_portable<L: Loop>(work: L) -> L::Output {
+pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     return work.run::<x86::Sse2>();
     #[cfg(not(target_arch = "x86_64"))]
     return work.run::<[f64; 4]>();
 }
 
-/// Asks for the cache line of x[at], if there is one, before it is needed. No more than a hint.
+/// Asks for the first cache lines of some numbers before they are needed. No more than a hint.
+#[inline]
+pub fn prefetch(x: &[f64]) {
+    const LINE: usize = 8;
+    const LINES: usize = 32;
+    x.iter().step_by(LINE).take(LINES).for_each(prefetch_line);
+}
+
+/// Asks for the cache line of a number before it is needed. No more than a hint. The line comes as far
+/// as the second cache: asked for as far as the first, rows were measured to come in a third slower.
 #[inline(always)]
-pub(super) fn prefetch(x: &[f64], at: usize) {
+pub(super) fn prefetch_line(x: &f64) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(x) = x.get(at) {
-        // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(x).cast());
-        }
+    // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(x).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (x, at);
+    let _ = x;
 }
 
 /// What the others must agree with, and what other architectures take.

@@ -64,7 +64,7 @@ impl Loss {
     pub(super) fn derivatives(self, y: &[f64], z: &mut [f64]) {
         match self {
             Self::Logistic => each(y, z, logistic_derivative),
-            Self::Squared => each(y, z, |y, z| z - y),
+            Self::Squared => each(y, z, squared_derivative),
             Self::Hinge => each(y, z, hinge_derivative),
         }
     }
@@ -113,7 +113,7 @@ impl Loss {
 
 /// z_j ← f(y_j, z_j).
 #[inline(always)]
-fn each(y: &[f64], z: &mut [f64], f: impl Fn(f64, f64) -> f64) {
+pub(super) fn each(y: &[f64], z: &mut [f64], f: impl Fn(f64, f64) -> f64) {
     for (z, y) in z.iter_mut().zip(y) {
         *z = f(*y, *z);
     }
@@ -127,7 +127,7 @@ fn logistic_value(y: f64, z: f64) -> f64 {
 
 /// tanh(z/2)/2 − y/2.
 #[inline(always)]
-fn logistic_derivative(y: f64, z: f64) -> f64 {
+pub(super) fn logistic_derivative(y: f64, z: f64) -> f64 {
     0.5 * (tanh_half(z) - y)
 }
 
@@ -143,8 +143,15 @@ fn hinge_value(y: f64, z: f64) -> f64 {
     (1.0 - y * z).max(0.0)
 }
 
+/// z − y.
 #[inline(always)]
-fn hinge_derivative(y: f64, z: f64) -> f64 {
+pub(super) fn squared_derivative(y: f64, z: f64) -> f64 {
+    z - y
+}
+
+/// −y below the margin, 0 beyond it.
+#[inline(always)]
+pub(super) fn hinge_derivative(y: f64, z: f64) -> f64 {
     if y * z < 1.0 { -y } else { 0.0 }
 }
 

@@ -5,7 +5,8 @@
 //! computed (that would be a pass) but bounded, by what rounding can do at most.
 
 use super::cholesky::Packed;
-use super::kernel::{Four, Loop, run};
+use super::kernel::rows::dots;
+use super::kernel::{Four, Loop, prefetch, run};
 use super::objective::Objective;
 use super::vector::norm;
 
@@ -91,15 +92,14 @@ impl NormalEquations {
         Self { kept: Kept::Inverse(columns), error: f64::sqrt(off) + 2.0 * rounding }
     }
 
-    /// w ← H⁻¹r. Returns a proven bound on |r − Hw|.
-    pub(super) fn solve(&self, r: &[f64], w: &mut [f64]) -> f64 {
+    /// w ← −H⁻¹(a + b). Returns a proven bound on |a + b + Hw|.
+    pub(super) fn solve(&self, a: &[f64], b: &[f64], w: &mut [f64]) -> f64 {
         match &self.kept {
-            Kept::Inverse(columns) => {
-                run(Product { columns, r, w });
-                self.error * norm(r)
-            }
+            Kept::Inverse(columns) => self.error * run(Product { columns, a, b, w }).sqrt(),
             Kept::Factor(factor) => {
-                w.copy_from_slice(r);
+                for ((w, a), b) in w.iter_mut().zip(a).zip(b) {
+                    *w = -a - b;
+                }
                 factor.solve(w);
                 self.error * norm(w)
             }
@@ -108,7 +108,22 @@ impl NormalEquations {
 
     /// step ← H⁻¹g.
     pub(super) fn step(&self, g: &[f64], step: &mut [f64]) {
-        self.solve(g, step);
+        step.copy_from_slice(g);
+        match &self.kept {
+            Kept::Inverse(columns) => {
+                run(Product { columns, a: g, b: &[0.0; INVERSE_LIMIT][..g.len()], w: step });
+                step.iter_mut().for_each(|step| *step = -*step);
+            }
+            Kept::Factor(factor) => factor.solve(step),
+        }
+    }
+
+    /// Asks for the matrix, to be near when it is needed.
+    pub(super) fn expect(&self) {
+        match &self.kept {
+            Kept::Inverse(columns) => prefetch(columns),
+            Kept::Factor(factor) => factor.expect(),
+        }
     }
 }
 
@@ -123,37 +138,77 @@ impl NormalEquations {
     }
 }
 
-/// w ← Σ_j r_j · column j, a few rows of the result at a time: their sums stay in registers and each
-/// adds in the order of j.
+/// w ← Σ_j r_j · column j with r = −(a + b). Returns |r|².
 struct Product<'a> {
     columns: &'a [f64],
-    r: &'a [f64],
+    a: &'a [f64],
+    b: &'a [f64],
     w: &'a mut [f64],
 }
 
 impl Loop for Product<'_> {
-    type Output = ();
+    type Output = f64;
 
     #[inline(always)]
-    fn run<F: Four>(self) {
-        let Self { columns, r, w } = self;
-        let lanes = stride(r.len()) / LANES;
+    fn run<F: Four>(self) -> f64 {
+        let Self { columns, a, b, w } = self;
+        let d = w.len();
+        let mut r = [0.0; INVERSE_LIMIT];
+        let r = &mut r[..d];
+        negative_sum::<F>(a, b, r);
+        let lanes = stride(d) / LANES;
         let (columns, _) = columns.as_chunks::<LANES>();
         let mut block = 0;
         // Three blocks at a time: as many additions are under way as the registers bear.
         while block < lanes {
-            let several = (lanes - block).min(3);
-            let mut sums = [F::splat(0.0); 3];
-            for (column, r) in columns.chunks_exact(lanes).zip(r) {
-                let r = F::splat(*r);
-                for (sum, four) in sums[..several].iter_mut().zip(&column[block..]) {
-                    *sum = sum.plus(F::load(four).times(r));
-                }
+            let w = &mut w[LANES * block..];
+            match lanes - block {
+                1 => some_rows::<F, 1>(columns, (lanes, block), r, w),
+                2 => some_rows::<F, 2>(columns, (lanes, block), r, w),
+                _ => some_rows::<F, 3>(columns, (lanes, block), r, w),
             }
-            for (sum, w) in sums[..several].iter().zip(w[LANES * block..].chunks_mut(LANES)) {
-                w.copy_from_slice(&sum.array()[..w.len()]);
-            }
-            block += several;
+            block += 3;
+        }
+        let [square] = dots::<F, 1>([r], r);
+        square
+    }
+}
+
+/// r ← −a − b.
+#[inline(always)]
+fn negative_sum<F: Four>(a: &[f64], b: &[f64], r: &mut [f64]) {
+    let (a, a_tail) = a.as_chunks::<LANES>();
+    let (b, b_tail) = b.as_chunks::<LANES>();
+    let (r, r_tail) = r.as_chunks_mut::<LANES>();
+    for ((a, b), r) in a.iter().zip(b).zip(r) {
+        F::load(a).plus(F::load(b)).times(F::splat(-1.0)).store(r);
+    }
+    for ((a, b), r) in a_tail.iter().zip(b_tail).zip(r_tail) {
+        *r = -(a + b);
+    }
+}
+
+/// The first 4N rows of w ← Σ_j r_j · column j from a block of rows on: their sums stay in registers and
+/// each adds in the order of j.
+#[inline(always)]
+fn some_rows<F: Four, const N: usize>(
+    columns: &[[f64; LANES]],
+    (lanes, block): (usize, usize),
+    r: &[f64],
+    w: &mut [f64],
+) {
+    let mut sums = [F::splat(0.0); N];
+    for (column, r) in columns.chunks_exact(lanes).zip(r) {
+        let (column, r) = (&column[block..block + N], F::splat(*r));
+        for k in 0..N {
+            sums[k] = sums[k].plus(F::load(&column[k]).times(r));
+        }
+    }
+    let (fours, tail) = w.as_chunks_mut::<LANES>();
+    for (k, sum) in sums.into_iter().enumerate() {
+        match fours.get_mut(k) {
+            Some(four) => sum.store(four),
+            None => tail.copy_from_slice(&sum.array()[..tail.len()]),
         }
     }
 }
@@ -180,7 +235,8 @@ mod tests {
                 let inverse = matches!(equations.kept, Kept::Inverse(_));
                 assert_eq!(inverse, d <= INVERSE_LIMIT && tolerance == 1e-8, "{m} × {d}");
                 let (mut w, mut left) = (vec![0.0; d], vec![0.0; d]);
-                let bound = equations.solve(&r, &mut w);
+                let negative: Vec<f64> = r.iter().map(|r| 0.5 * -r).collect();
+                let bound = equations.solve(&negative, &negative, &mut w);
                 hessian.product(&w, &mut left);
                 left.iter_mut().zip(&r).for_each(|(left, r)| *left -= r);
                 assert!(norm(&left) <= bound, "{m} × {d}: {} above {bound}", norm(&left));

@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 use super::cholesky::Packed;
 use super::kernel;
 use super::kernel::rows::{Gather, OfMargins, Scan};
-use super::loss::Loss;
+use super::loss::{Loss, each, hinge_derivative, logistic_derivative, squared_derivative};
 use super::vector::norm;
 
 /// Rows of features with their labels.
@@ -94,11 +94,21 @@ impl<'a> Objective<'a> {
     /// Returns scale · Σ_j |ℓ'(y_j, wᵀx_j)|, the size of what cancels in g.
     pub fn gradient(&self, w: &[f64], g: &mut [f64]) -> f64 {
         g.fill(0.0);
-        let Samples { x, y, .. } = self.samples;
-        let of = Slopes { loss: self.loss, y, size: 0.0 };
-        let Slopes { size, .. } = kernel::run(Gather { x, w, g, of });
+        // A loop for each loss: one that asks which it is for every block of rows takes a fifth longer.
+        let size = match self.loss {
+            Loss::Logistic => self.gather(w, g, logistic_derivative),
+            Loss::Squared => self.gather(w, g, squared_derivative),
+            Loss::Hinge => self.gather(w, g, hinge_derivative),
+        };
         g.iter_mut().for_each(|g| *g *= self.scale);
         self.scale * size
+    }
+
+    /// g ← g + Σ_j ℓ'(y_j, wᵀx_j) x_j. Returns Σ_j |ℓ'|.
+    fn gather(&self, w: &[f64], g: &mut [f64], derivative: impl Fn(f64, f64) -> f64) -> f64 {
+        let Samples { x, y, .. } = self.samples;
+        let of = Slopes { derivative, y, size: 0.0 };
+        kernel::run(Gather { x, w, g, of }).size
     }
 
     /// hessian ← hessian + ∇²F(w) = scale · Σ_j ℓ''(wᵀx_j) x_j x_jᵀ.
@@ -145,16 +155,16 @@ impl OfMargins for Values<'_> {
 }
 
 /// ℓ'(y_j, z_j), and the sum of their sizes.
-struct Slopes<'a> {
-    loss: Loss,
+struct Slopes<'a, D> {
+    derivative: D,
     y: &'a [f64],
     size: f64,
 }
 
-impl OfMargins for Slopes<'_> {
+impl<D: Fn(f64, f64) -> f64> OfMargins for Slopes<'_, D> {
     #[inline(always)]
     fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
-        self.loss.derivatives(&self.y[first..][..z.len()], z);
+        each(&self.y[first..][..z.len()], z, &self.derivative);
         for slope in z {
             self.size += slope.abs();
         }

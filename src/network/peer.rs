@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::observe::Work;
+use super::simulated::Arrivals;
 use crate::privacy::{Released, Settled, Wire};
 use crate::units::PeerId;
 
@@ -26,6 +27,23 @@ pub trait Peer: Send {
         message: Received<'_, Self::Message>,
         context: &mut Context<'_, Self::Message>,
     );
+
+    /// Called where messages of several neighbours may arrive at the same time. Takes at least one of
+    /// them, as if by [`receive`](Self::receive), and is called again for the rest. To take them all is
+    /// of use where that is quicker than one by one; who sets timers meanwhile must not.
+    fn receive_all(
+        &mut self,
+        arrivals: &mut Arrivals<'_, Self::Message>,
+        context: &mut Context<'_, Self::Message>,
+    ) {
+        if let Some((from, message)) = arrivals.next_received() {
+            self.receive(from, message, context);
+        }
+    }
+
+    /// Called some time before messages arrive: the place to ask for memory that will be needed, so that
+    /// it is near by then. No more than a hint to be quick.
+    fn expect(&self) {}
 
     /// Called when a timer set by [`Context::timer`] has run out.
     fn timer(&mut self, _context: &mut Context<'_, Self::Message>) {}

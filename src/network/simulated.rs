@@ -10,6 +10,7 @@
 //! A peer sees its own events in the order (time, sender, sequence). That order does not depend
 //! on who shares its worker or where windows end, so neither does any result.
 
+mod board;
 mod event;
 mod exchange;
 mod layout;
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{bounded, unbounded};
 
+pub use self::board::Arrivals;
 use self::event::Verdict;
 use self::exchange::{Exchange, Lead, Parts};
 pub use self::layout::Layout;

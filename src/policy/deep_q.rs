@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exploration::explore;
-use super::net::{self, Batch, Net, Optimiser};
+use super::net::{Batch, Net, Optimiser, Shape};
 use super::replay::Replay;
 use super::{Action, Activation, Adam, Exploration, Policy, Reward, Visit};
+use crate::learn::tiles::Eight;
 use crate::random::Stream;
 
 /// The action with the larger Q(s, a), a net d + 1 → hidden → 2 of the state s = [w^L, loss of w^L on
@@ -21,10 +22,11 @@ use crate::random::Stream;
 /// 3. decides, by a coin or by Q.
 ///
 /// # Memory
-/// Per peer and task, with P = (d + 1)·hidden + 3·hidden + 2 weights: 8·4P bytes for the weights, the
-/// target net's and two moments; (replay + 1)·(8(d + 1) + 16) for the replay, which keeps a state once;
-/// and about 8·batch·(d + 1 + hidden) to work in. At d = 51 and the defaults: 225 + 9 + 19 kB. The
-/// gradient is never whole.
+/// Per peer and task, with P = (d + 4)·hidden weights, hidden units counted in eights: 8·3P bytes for
+/// the weights and two moments, with an activation 8·P more for the target net's; for the replay, which
+/// keeps a state once, (replay + 1)·(8(d + 1) + 16); and about 8·batch·(d + 7) to work in, with
+/// 8·batch·hidden more with an activation and 64·(d + 2) more without. At d = 51 and the defaults:
+/// 169 + 9 + 9 kB. The gradient is never whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeepQ {
@@ -66,24 +68,21 @@ impl Default for DeepQ {
 }
 
 impl DeepQ {
-    /// (inputs, hidden units, transitions remembered, rows of a minibatch).
-    fn sizes(&self, dimension: usize) -> (usize, usize, usize, usize) {
+    /// The net's shape, how many transitions are remembered, and the rows of a minibatch.
+    fn sizes(&self, dimension: usize) -> (Shape, usize, usize) {
         let (hidden, replay) = (self.hidden as usize, self.replay as usize);
-        (dimension + 1, hidden, replay, replay.min(self.batch as usize))
-    }
-
-    /// Numbers that a net keeps beside its weights.
-    fn slopes(&self, inputs: usize) -> usize {
-        if self.activation == Activation::Linear { 2 * (inputs + 1) } else { 0 }
+        let shape = Shape { inputs: dimension + 1, hidden, activation: self.activation };
+        (shape, replay, replay.min(self.batch as usize))
     }
 
     /// Bytes per peer and task in dimension d.
     pub(super) fn memory(&self, dimension: usize) -> usize {
-        let (inputs, hidden, replay, rows) = self.sizes(dimension);
+        let (shape, replay, rows) = self.sizes(dimension);
         size_of::<Learner>()
-            + size_of::<f64>() * (4 * net::weights(inputs, hidden) + 2 * self.slopes(inputs))
-            + Replay::memory(replay, inputs)
-            + Batch::memory(rows, inputs, hidden)
+            + size_of::<Eight>() * (3 * shape.weights() + shape.target_weights())
+            + size_of::<f64>() * 2 * shape.slopes()
+            + Replay::memory(replay, shape.inputs)
+            + Batch::memory(shape, rows)
     }
 }
 
@@ -101,15 +100,15 @@ pub(super) struct Learner {
 
 impl Learner {
     pub(super) fn new(config: DeepQ, dimension: usize, stream: &mut Stream) -> Self {
-        let (inputs, hidden, replay, rows) = config.sizes(dimension);
-        let net = Net::new(inputs, hidden, config.activation, stream);
+        let (shape, replay, rows) = config.sizes(dimension);
+        let net = Net::new(shape, stream);
         Self {
             config,
-            target: net.clone(),
+            target: net.target(),
             net,
-            optimiser: Optimiser::new(config.adam, net::weights(inputs, hidden)),
-            replay: Replay::new(replay, inputs),
-            batch: Batch::new(rows, inputs, hidden),
+            optimiser: Optimiser::new(config.adam, shape.weights()),
+            replay: Replay::new(replay, shape.inputs),
+            batch: Batch::new(shape, rows),
             updates: 0,
         }
     }

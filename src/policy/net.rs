@@ -1,21 +1,15 @@
 //! A net with one hidden layer and two outputs, its gradient, and Adam.
 //!
-//! The weights lie in one vector: W₁ (inputs × hidden, row-major), b₁ (hidden), W₂ (2 × hidden,
-//! row-major), b₂ (2). All inner loops run over the hidden units, which are contiguous everywhere,
-//! and add up in a fixed order.
-//!
-//! The bias b₁ is one more row of W₁, that of an input which is always 1. With x̂ = [x, 1] and
-//! Ŵ = [W₁; b₁], a net without activation is Q_a(x) = x̂ᵀu_a + b₂_a, u_a = Ŵ W₂_a, and the gradient of
-//! Σ_r e_r Q_{a_r}(x_r) has only two directions, one for each action: with s_a = Σ_{r: a_r = a} e_r x̂_r
-//! it is Ŵᵀs_a by W₂_a and s_local W₂_localᵀ + s_global W₂_globalᵀ by Ŵ. So no row of a batch ever
-//! goes through the hidden units, and u is kept: a tenth of the work.
+//! The weights lie in [tiles] of eight hidden units, but for b₂. Without activation, Q is linear in
+//! the state, and no state goes through the hidden units: see [`tiles`].
 
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Action;
-use crate::learn::{AdamStep, axpy, dot};
+use crate::learn::tiles::{self, Eight, LinearStep, Moving, ReluStep};
+use crate::learn::{AdamStep, axpy};
 use crate::random::Stream;
 
 /// What a hidden unit makes of its input.
@@ -50,18 +44,48 @@ impl Default for Adam {
     }
 }
 
-/// How many weights a net has.
-pub(super) fn weights(inputs: usize, hidden: usize) -> usize {
-    inputs * hidden + hidden + 2 * hidden + 2
+/// How large a net is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) inputs: usize,
+    pub(super) hidden: usize,
+    pub(super) activation: Activation,
+}
+
+impl Shape {
+    /// Numbers of eight hidden units in a net.
+    pub(super) fn weights(self) -> usize {
+        Eight::of(self.inputs, self.hidden)
+    }
+
+    /// Numbers of eight hidden units in its target net, which without activation is u and b₂ alone.
+    pub(super) fn target_weights(self) -> usize {
+        if self.activation == Activation::Linear { 0 } else { self.weights() }
+    }
+
+    /// Numbers that a net keeps beside its weights.
+    pub(super) fn slopes(self) -> usize {
+        if self.activation == Activation::Linear { 2 * (self.inputs + 1) } else { 0 }
+    }
+
+    /// Numbers of eight hidden units that an update with so many rows works in.
+    fn room(self, rows: usize) -> usize {
+        match self.activation {
+            Activation::Linear => self.inputs + 1,
+            Activation::Relu => rows * self.hidden.div_ceil(Eight::UNITS),
+        }
+    }
 }
 
 /// A net: Q(x) = W₂ φ(W₁ᵀx + b₁) + b₂.
 #[derive(Clone, Debug)]
 pub(super) struct Net {
     inputs: usize,
-    hidden: usize,
     activation: Activation,
-    pub(super) weights: Vec<f64>,
+    /// W₁, b₁ and W₂, tile by tile.
+    pub(super) weights: Vec<Eight>,
+    /// b₂.
+    pub(super) biases: [f64; 2],
     /// u of both actions, one after the other, where there is no activation; otherwise empty.
     pub(super) slopes: Vec<f64>,
 }
@@ -73,38 +97,40 @@ pub(super) struct Batch {
     pub(super) rows: usize,
     inputs: usize,
     states: Vec<f64>,
-    actions: Vec<Action>,
-    targets: Vec<f64>,
-    /// φ(W₁ᵀx + b₁) of every row; on the way back, the derivative of the loss by W₁ᵀx + b₁. Without
-    /// activation, W₂ before the step.
-    hidden: Vec<f64>,
+    /// The action of every row and what its Q should be.
+    aims: Vec<(Action, f64)>,
+    /// The action of every row as a number, and the derivative of the loss by its Q.
+    errors: Vec<(usize, f64)>,
+    /// What the hidden units make of every row. Without activation, room for u.
+    hidden: Vec<Eight>,
     /// s of both actions.
     sums: Vec<f64>,
     /// Q of both actions for every row.
     pub(super) values: Vec<[f64; 2]>,
-    /// The gradient by W₂ and b₂, then by one row of W₁ after the other.
-    gradient: Vec<f64>,
 }
 
 impl Batch {
     /// Bytes on the heap.
-    pub(super) fn memory(rows: usize, inputs: usize, hidden: usize) -> usize {
-        let row = (inputs + 3) * size_of::<f64>() + size_of::<Action>();
-        let both = 2 * (hidden + inputs + 2) + rows.max(2) * hidden;
-        rows * row + both * size_of::<f64>()
+    pub(super) fn memory(shape: Shape, rows: usize) -> usize {
+        let row = (shape.inputs + 2) * size_of::<f64>()
+            + size_of::<(Action, f64)>()
+            + size_of::<(usize, f64)>();
+        rows * row
+            + shape.room(rows) * size_of::<Eight>()
+            + 2 * (shape.inputs + 1) * size_of::<f64>()
     }
 
-    pub(super) fn new(rows: usize, inputs: usize, hidden: usize) -> Self {
+    pub(super) fn new(shape: Shape, rows: usize) -> Self {
+        let inputs = shape.inputs;
         Self {
             rows,
             inputs,
             states: vec![0.0; rows * inputs],
-            actions: vec![Action::Local; rows],
-            targets: vec![0.0; rows],
-            hidden: vec![0.0; rows.max(2) * hidden],
+            aims: vec![(Action::Local, 0.0); rows],
+            errors: vec![(0, 0.0); rows],
+            hidden: vec![Eight::default(); shape.room(rows)],
             sums: vec![0.0; 2 * (inputs + 1)],
             values: vec![[0.0; 2]; rows],
-            gradient: vec![0.0; 2 * hidden + 2],
         }
     }
 
@@ -117,201 +143,131 @@ impl Batch {
     /// r + γ max_a′ Q(s′, a′).
     pub(super) fn aim(&mut self, row: usize, action: Action, reward: f64, discount: f64) -> f64 {
         let [local, global] = self.values[row];
-        self.actions[row] = action;
-        self.targets[row] = reward + discount * local.max(global);
-        self.targets[row]
+        let target = reward + discount * local.max(global);
+        self.aims[row] = (action, target);
+        target
+    }
+
+    /// The derivatives of the mean over the rows of (Q(s, a) − target)² by Q(s, a), and their sums.
+    fn differentiate(&mut self) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        let aims = self.aims.iter().zip(&self.values).take(self.rows);
+        for (error, ((action, target), values)) in self.errors.iter_mut().zip(aims) {
+            let action = *action as usize;
+            *error = (action, 2.0 * (values[action] - target) / self.rows as f64);
+            sums[action] += error.1;
+        }
+        sums
     }
 }
 
 impl Net {
     /// Weights uniform within ±√(6/(fan in + fan out)) (Glorot & Bengio 2010), biases 0.
-    pub(super) fn new(
-        inputs: usize,
-        hidden: usize,
-        activation: Activation,
-        stream: &mut Stream,
-    ) -> Self {
-        let (weights, slopes) = (vec![0.0; weights(inputs, hidden)], vec![0.0; 2 * (inputs + 1)]);
-        let slopes = if activation == Activation::Linear { slopes } else { Vec::new() };
-        let mut net = Self { inputs, hidden, activation, weights, slopes };
-        let (first, second) = net.weights.split_at_mut(inputs * hidden + hidden);
-        let layers = [
-            (&mut first[..inputs * hidden], inputs + hidden),
-            (&mut second[..2 * hidden], hidden + 2),
-        ];
-        for (layer, fans) in layers {
+    pub(super) fn new(shape: Shape, stream: &mut Stream) -> Self {
+        let Shape { inputs, hidden, activation } = shape;
+        let weights = vec![Eight::default(); shape.weights()];
+        let slopes = vec![0.0; shape.slopes()];
+        let mut net = Self { inputs, activation, weights, biases: [0.0; 2], slopes };
+        let layers = [(0..inputs, inputs + hidden), (inputs + 1..inputs + 3, hidden + 2)];
+        for (rows, fans) in layers {
             let reach = (6.0 / fans as f64).sqrt();
-            layer.fill_with(|| stream.random_range(-reach..reach));
+            for (row, unit) in rows.flat_map(|row| (0..hidden).map(move |unit| (row, unit))) {
+                *net.weight(row, unit) = stream.random_range(-reach..reach);
+            }
         }
         net.fold();
         net
     }
 
-    /// Becomes another net of the same shape.
+    /// The weight of a hidden unit in a row of W₁, in b₁, the row behind them, or in a row of W₂,
+    /// the two behind it.
+    pub(super) fn weight(&mut self, row: usize, unit: usize) -> &mut f64 {
+        let tile = unit / Eight::UNITS;
+        let eight = &mut self.weights[tile * Eight::per_tile(self.inputs) + row];
+        &mut eight.units_mut()[unit % Eight::UNITS]
+    }
+
+    /// A copy that can say what actions are worth, and cannot be fitted.
+    pub(super) fn target(&self) -> Self {
+        let weights = match self.activation {
+            Activation::Linear => Vec::new(),
+            Activation::Relu => self.weights.clone(),
+        };
+        Self { weights, slopes: self.slopes.clone(), ..*self }
+    }
+
+    /// Becomes the [target](Self::target) of another net of the same shape.
     pub(super) fn copy_from(&mut self, other: &Self) {
-        self.weights.copy_from_slice(&other.weights);
+        if self.activation == Activation::Relu {
+            self.weights.copy_from_slice(&other.weights);
+        }
+        self.biases = other.biases;
         self.slopes.copy_from_slice(&other.slopes);
     }
 
     /// Finds u anew, after the weights have changed.
     pub(super) fn fold(&mut self) {
         if self.activation == Activation::Linear {
-            (0..=self.inputs).for_each(|input| self.fold_input(input));
+            tiles::fold(&self.weights, self.slopes.split_at_mut(self.inputs + 1).into());
         }
-    }
-
-    /// u of one input.
-    fn fold_input(&mut self, input: usize) {
-        let (rows, second) = self.weights.split_at((self.inputs + 1) * self.hidden);
-        let (w_local, w_global) = second[..2 * self.hidden].split_at(self.hidden);
-        let row = &rows[input * self.hidden..][..self.hidden];
-        self.slopes[input] = dot(row, w_local);
-        self.slopes[self.inputs + 1 + input] = dot(row, w_global);
-    }
-
-    /// W₁, b₁, W₂, b₂.
-    fn parts(&self) -> (&[f64], &[f64], &[f64], &[f64]) {
-        let (first, second) = self.weights.split_at(self.inputs * self.hidden + self.hidden);
-        let (w1, b1) = first.split_at(self.inputs * self.hidden);
-        let (w2, b2) = second.split_at(2 * self.hidden);
-        (w1, b1, w2, b2)
     }
 
     /// Q of both actions for every row of the batch.
     pub(super) fn evaluate(&self, batch: &mut Batch) {
-        let (w1, b1, w2, b2) = self.parts();
-        if self.activation == Activation::Linear {
-            let (local, global) = self.slopes.split_at(self.inputs + 1);
-            let value = |x: &[f64], slopes: &[f64], bias: f64| {
-                dot(x, &slopes[..self.inputs]) + slopes[self.inputs] + bias
-            };
-            let states = batch.states.chunks_exact(self.inputs).take(batch.rows);
-            for (values, x) in batch.values.iter_mut().zip(states) {
-                *values = [value(x, local, b2[0]), value(x, global, b2[1])];
-            }
-            return;
-        }
         let Batch { rows, states, hidden, values, .. } = batch;
-        let hidden = &mut hidden[..*rows * self.hidden];
-        for units in hidden.chunks_exact_mut(self.hidden) {
-            units.copy_from_slice(b1);
-        }
-        // Input by input, so that a row of W₁ is fetched once for the whole batch.
-        for (i, w) in w1.chunks_exact(self.hidden).enumerate() {
-            for (row, units) in hidden.chunks_exact_mut(self.hidden).enumerate() {
-                axpy(states[row * self.inputs + i], w, units);
+        let (states, values) = (&states[..*rows * self.inputs], &mut values[..*rows]);
+        match self.activation {
+            Activation::Linear => {
+                let slopes = self.slopes.split_at(self.inputs + 1).into();
+                tiles::linear_values(states, slopes, self.biases, values);
             }
-        }
-        hidden.iter_mut().for_each(|unit| *unit = unit.max(0.0));
-        let (w_local, w_global) = w2.split_at(self.hidden);
-        for (values, units) in values.iter_mut().zip(hidden.chunks_exact(self.hidden)) {
-            *values = [dot(w_local, units) + b2[0], dot(w_global, units) + b2[1]];
+            Activation::Relu => {
+                tiles::relu_values(&self.weights, self.biases, states, hidden, values);
+            }
         }
     }
 
     /// One step of Adam down the mean over the batch of (Q(s, a) − target)².
     ///
-    /// The gradient of W₁ is made and used row by row, and never stands in memory as a whole.
+    /// The gradient is made and used eight weights at a time, and never stands in memory as a whole.
     pub(super) fn fit(&mut self, batch: &mut Batch, optimiser: &mut Optimiser) {
         self.evaluate(batch);
-        optimiser.next();
+        let by_biases = batch.differentiate();
+        let moving = optimiser.next(by_biases, &mut self.weights, &mut self.biases);
+        let Batch { rows, states, errors, hidden, sums, .. } = batch;
+        let (states, errors) = (&states[..*rows * self.inputs], &errors[..*rows]);
         match self.activation {
-            Activation::Linear => self.step_linear(batch, optimiser),
-            Activation::Relu => self.step_relu(batch, optimiser),
-        }
-    }
-
-    fn step_linear(&mut self, batch: &mut Batch, optimiser: &mut Optimiser) {
-        let (inputs, width) = (self.inputs, self.hidden);
-        let second = (inputs + 1) * width;
-        let Batch { rows, states, actions, targets, hidden, sums, values, gradient, .. } = batch;
-        sums.fill(0.0);
-        for (row, x) in states.chunks_exact(inputs).take(*rows).enumerate() {
-            let action = actions[row] as usize;
-            let error = 2.0 * (values[row][action] - targets[row]) / *rows as f64;
-            let sum = &mut sums[action * (inputs + 1)..][..inputs + 1];
-            axpy(error, x, &mut sum[..inputs]);
-            sum[inputs] += error;
-        }
-        let (by_local, rest) = gradient.split_at_mut(width);
-        let (by_global, biases) = rest.split_at_mut(width);
-        let (local, global) = sums.split_at(inputs + 1);
-        let both = local.iter().zip(global);
-        products(&self.weights[..second], both.clone(), by_local, by_global);
-        biases.copy_from_slice(&[local[inputs], global[inputs]]);
-        let before = &mut hidden[..2 * width];
-        before.copy_from_slice(&self.weights[second..second + 2 * width]);
-        optimiser.step(second, gradient, &mut self.weights);
-        let (w_local, w_global) = before.split_at(width);
-        let gradient = &mut gradient[..width];
-        for (input, (local, global)) in both.enumerate() {
-            for ((g, w_local), w_global) in gradient.iter_mut().zip(w_local).zip(w_global) {
-                *g = local * w_local + global * w_global;
+            Activation::Linear => {
+                let (slopes, sums) = (&mut self.slopes, sums.split_at_mut(self.inputs + 1).into());
+                let sums = sum(states, errors, by_biases, sums);
+                let slopes = slopes.split_at_mut(self.inputs + 1).into();
+                LinearStep { moving, sums, slopes, room: hidden }.take();
             }
-            optimiser.step(input * width, gradient, &mut self.weights);
-            self.fold_input(input);
-        }
-    }
-
-    fn step_relu(&mut self, batch: &mut Batch, optimiser: &mut Optimiser) {
-        let (inputs, width) = (self.inputs, self.hidden);
-        let second = inputs * width + width;
-        let Batch { rows, states, actions, targets, hidden, values, gradient, .. } = batch;
-        let hidden = &mut hidden[..*rows * width];
-        gradient.fill(0.0);
-        for (row, units) in hidden.chunks_exact_mut(width).enumerate() {
-            let action = actions[row] as usize;
-            let error = 2.0 * (values[row][action] - targets[row]) / *rows as f64;
-            axpy(error, units, &mut gradient[action * width..][..width]);
-            gradient[2 * width + action] += error;
-            let w2 = &self.weights[second + action * width..][..width];
-            units.iter_mut().zip(w2).for_each(|(unit, w)| {
-                *unit = if *unit > 0.0 { error * w } else { 0.0 };
-            });
-        }
-        optimiser.step(second, gradient, &mut self.weights);
-        let gradient = &mut gradient[..width];
-        // The bias is the weight of one more input, which is always 1.
-        for i in 0..=inputs {
-            gradient.fill(0.0);
-            for (row, slopes) in hidden.chunks_exact(width).enumerate() {
-                let x = if i < inputs { states[row * inputs + i] } else { 1.0 };
-                axpy(x, slopes, gradient);
+            Activation::Relu => {
+                let tiles = moving.weights.len() / Eight::per_tile(self.inputs);
+                let units = &mut hidden[..tiles * *rows];
+                ReluStep { moving, states, errors, units }.take();
             }
-            optimiser.step(i * width, gradient, &mut self.weights);
         }
     }
 }
 
-/// Ŵᵀs of both actions. Some columns go together, so that what is added up stays in registers.
-fn products<'a>(
-    rows: &[f64],
-    sums: impl Iterator<Item = (&'a f64, &'a f64)> + Clone,
-    by_local: &mut [f64],
-    by_global: &mut [f64],
-) {
-    const COLUMNS: usize = 8;
-    let width = by_local.len();
-    let (locals, local_tail) = by_local.as_chunks_mut::<COLUMNS>();
-    let (globals, global_tail) = by_global.as_chunks_mut::<COLUMNS>();
-    let tail = COLUMNS * locals.len();
-    for (block, (by_local, by_global)) in locals.iter_mut().zip(globals).enumerate() {
-        let (mut l, mut g) = ([0.0; COLUMNS], [0.0; COLUMNS]);
-        for (row, (local, global)) in rows.chunks_exact(width).zip(sums.clone()) {
-            let (w, _) = row[COLUMNS * block..].as_chunks::<COLUMNS>();
-            for column in 0..COLUMNS {
-                l[column] += local * w[0][column];
-                g[column] += global * w[0][column];
-            }
-        }
-        (*by_local, *by_global) = (l, g);
+/// s of both actions.
+fn sum<'a>(
+    states: &[f64],
+    errors: &[(usize, f64)],
+    of_ones: [f64; 2],
+    mut sums: [&'a mut [f64]; 2],
+) -> [&'a [f64]; 2] {
+    let inputs = states.len() / errors.len();
+    for (sum, of_ones) in sums.iter_mut().zip(of_ones) {
+        sum.fill(0.0);
+        sum[inputs] = of_ones;
     }
-    local_tail.fill(0.0);
-    global_tail.fill(0.0);
-    for (row, (local, global)) in rows.chunks_exact(width).zip(sums) {
-        axpy(*local, &row[tail..], local_tail);
-        axpy(*global, &row[tail..], global_tail);
+    for (x, (action, error)) in states.chunks_exact(inputs).zip(errors) {
+        axpy(*error, x, &mut sums[*action][..inputs]);
     }
+    sums.map(|sum| &*sum)
 }
 
 /// Adam at work.
@@ -320,29 +276,45 @@ pub(super) struct Optimiser {
     adam: Adam,
     /// β₁ᵗ and β₂ᵗ.
     powers: [f64; 2],
-    pub(super) mean: Vec<f64>,
-    pub(super) square: Vec<f64>,
+    /// m/(1 − β₁) of the weights.
+    pub(super) mean: Vec<Eight>,
+    /// v/(1 − β₂) of the weights.
+    pub(super) square: Vec<Eight>,
+    /// Both of b₂.
+    pub(super) biases: [[f64; 2]; 2],
 }
 
 impl Optimiser {
+    /// For a net with so many weights.
     pub(super) fn new(adam: Adam, weights: usize) -> Self {
-        Self { adam, powers: [1.0; 2], mean: vec![0.0; weights], square: vec![0.0; weights] }
+        let zeros = || vec![Eight::default(); weights];
+        Self { adam, powers: [1.0; 2], mean: zeros(), square: zeros(), biases: [[0.0; 2]; 2] }
     }
 
-    /// Goes to the next step t.
-    fn next(&mut self) {
-        self.powers[0] *= self.adam.mean_decay;
-        self.powers[1] *= self.adam.square_decay;
-    }
-
-    /// Step t for the weights from `at` on, as many as have a gradient.
-    fn step(&mut self, at: usize, gradient: &[f64], weights: &mut [f64]) {
+    /// Goes to the next step t, makes it for b₂, and says what the other weights move by.
+    fn next<'a>(
+        &'a mut self,
+        by_biases: [f64; 2],
+        weights: &'a mut [Eight],
+        biases: &mut [f64; 2],
+    ) -> Moving<'a> {
         let Adam { learning_rate, mean_decay, square_decay, floor } = self.adam;
+        self.powers[0] *= mean_decay;
+        self.powers[1] *= square_decay;
         let rate = learning_rate * (1.0 - self.powers[1]).sqrt() / (1.0 - self.powers[0]);
-        let range = at..at + gradient.len();
-        let (m, v) = (&mut self.mean[range.clone()], &mut self.square[range.clone()]);
-        let step = AdamStep { rate, mean_decay, square_decay, floor };
-        step.take(gradient, &mut weights[range], m, v);
+        let root = (1.0 - square_decay).sqrt();
+        let step = AdamStep {
+            rate: rate * (1.0 - mean_decay) / root,
+            mean_decay,
+            square_decay,
+            floor: floor / root,
+        };
+        let [mean, square] = &mut self.biases;
+        for action in 0..2 {
+            let (m, v) = (&mut mean[action], &mut square[action]);
+            step.take(by_biases[action], &mut biases[action], m, v);
+        }
+        Moving { step, weights, mean: &mut self.mean, square: &mut self.square }
     }
 }
 
@@ -350,12 +322,10 @@ impl Optimiser {
 impl Batch {
     /// Bytes that are really taken on the heap.
     pub(super) fn taken(&self) -> usize {
-        let numbers = self.states.capacity()
-            + self.targets.capacity()
-            + self.hidden.capacity()
-            + self.sums.capacity()
-            + 2 * self.values.capacity()
-            + self.gradient.capacity();
-        numbers * 8 + self.actions.capacity() * size_of::<Action>()
+        let numbers = self.states.capacity() + self.sums.capacity() + 2 * self.values.capacity();
+        numbers * 8
+            + self.aims.capacity() * size_of::<(Action, f64)>()
+            + self.errors.capacity() * size_of::<(usize, f64)>()
+            + self.hidden.capacity() * size_of::<Eight>()
     }
 }

@@ -121,6 +121,15 @@ fn rounded_up(square: f64) -> f64 {
 impl Account {
     /// Books one release.
     pub fn book(&mut self, charge: &Charge, receivers: Receivers) {
+        if let Charge::One(Part::Clear(pieces)) = *charge
+            && let [line] = &mut *self.lines
+            && line.protection == Protection::Clear(pieces)
+            && line.receivers == receivers
+        {
+            // As so often before: there is nothing more to tell.
+            line.count += 1;
+            return;
+        }
         for part in charge.parts() {
             match self.cut(part, charge) {
                 Some(cut) => {

@@ -267,6 +267,7 @@ impl Charge {
     }
 
     /// The charge of sending two values in one message.
+    #[inline]
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Public, charge) | (charge, Self::Public) => charge,

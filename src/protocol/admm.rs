@@ -46,8 +46,8 @@ use super::automatic::Automatic;
 use super::inbox::{Addition, Outbox};
 use super::per_peer::PerPeer;
 use crate::data::LocalData;
-use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, norm};
-use crate::network::{Context, Peer, Received, Snapshot};
+use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, consensus, norm};
+use crate::network::{Arrivals, Context, Peer, Received, Snapshot};
 use crate::privacy::{
     Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Sensitivity, Spent, Wire,
     WireError, in_the_clear, noisy, public,
@@ -457,20 +457,17 @@ impl AdmmPeer {
         let b = Arc::get_mut(&mut outgoing).expect("nobody else holds what was taken");
         let quadratic = self.quadratic();
         let Vectors { w, gamma, sum, eta, solver, .. } = self.numbers.split();
-        for ((b, gamma), sum) in b.iter_mut().zip(gamma).zip(sum) {
-            *b = *gamma - beta * *sum;
-        }
+        consensus::linear_term(beta, gamma, sum, b);
         for (b, eta) in b.iter_mut().zip(eta) {
             *b += *eta;
         }
-        let workspace = context.workspace();
-        let known = self.solver.closed_form(b, w, solver, tolerance, workspace);
+        let known = self.solver.closed_form(b, w, solver, tolerance);
         let solved = known.unwrap_or_else(|| {
             let held = self.data.held();
             let samples = Samples::new(held.view().x, held.view().y);
             let problem =
                 Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
-            self.solver.solve(&problem, w, solver, tolerance, workspace)
+            self.solver.solve(&problem, w, solver, tolerance, context.workspace())
         });
         context.spend(solved.passes * self.data.rows() as f64);
         // A model beyond the finite numbers is a divergence, and reported as one.
@@ -482,21 +479,24 @@ impl AdmmPeer {
         }
 
         b.copy_from_slice(w);
-        let model = match &self.parameters.primal_noise {
+        let exchange = |(round, model)| Exchange { round, model };
+        let round = self.round;
+        let message = match &self.parameters.primal_noise {
             Some((_, draws)) if deviation > 0.0 => {
                 let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
                 let mechanism = Mechanism::Gaussian { deviation };
                 // Rounding may have kept the argmin from being solved as exactly as asked.
                 let sensitivity = self.sensitivity(tolerance.max(solved.residual));
-                noisy(outgoing, mechanism, sensitivity, Records::All, Relation::ReplaceOne, draw)
+                let (all, relation) = (Records::All, Relation::ReplaceOne);
+                let model = noisy(outgoing, mechanism, sensitivity, all, relation, draw);
+                public(round).zip(model).map(exchange)
             }
             // Made of what others have released: there is no record here to tell about.
-            _ if self.data.rows() == 0 => public(outgoing),
-            _ => in_the_clear(outgoing, self.parameters.unprotected),
+            _ if self.data.rows() == 0 => public(exchange((round, outgoing))),
+            _ => in_the_clear(exchange((round, outgoing)), self.parameters.unprotected),
         };
-        self.outbox.put(self.round, Arc::clone(model.value()));
-        let message = public(self.round).zip(model);
-        context.broadcast(message.map(|(round, model)| Exchange { round, model }));
+        self.outbox.put(round, Arc::clone(&message.value().model));
+        context.broadcast(message);
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
@@ -525,12 +525,7 @@ impl AdmmPeer {
             }
             residual = beta * norm(change);
         }
-        let sums = sum.iter_mut().zip(theirs);
-        for ((gamma, own), (sum, theirs)) in gamma.iter_mut().zip(own).zip(sums) {
-            *gamma += beta * (degree * own - *theirs);
-            *sum = degree * own + *theirs;
-            *theirs = 0.0;
-        }
+        consensus::dual_step(beta, degree, own, theirs, gamma, sum);
         let share = 1.0 / f64::from(self.round.0);
         for (average, w) in average.iter_mut().zip(&*w) {
             *average += share * (w - *average);
@@ -549,8 +544,8 @@ impl AdmmPeer {
             if !self.done() {
                 self.primal(context);
             }
-            let theirs = self.numbers.split().theirs;
-            self.inbox.begin(self.round, |model| add(model, theirs));
+            let theirs = self.numbers.theirs();
+            self.inbox.begin(self.round, |model| consensus::add_up(&[model], theirs));
             if self.inbox.neighbours() == 0 {
                 return;
             }
@@ -580,9 +575,41 @@ impl Peer for AdmmPeer {
         context: &mut Context<'_, Exchange>,
     ) {
         let Exchange { round, model } = message.value();
-        let theirs = self.numbers.split().theirs;
-        self.inbox.hear((from, *round), model, self.round, |model| add(model, theirs));
+        let theirs = self.numbers.theirs();
+        let add = |model: &Arc<[f64]>| consensus::add_up(&[model], theirs);
+        self.inbox.hear((from, *round), model, self.round, add);
         self.advance(context);
+    }
+
+    fn receive_all(
+        &mut self,
+        arrivals: &mut Arrivals<'_, Exchange>,
+        context: &mut Context<'_, Exchange>,
+    ) {
+        let theirs = self.numbers.theirs();
+        // Some that follow each other are added together: then the sum is read and written once.
+        let (mut models, mut count) = ([&[][..]; 4], 0);
+        while let Some((from, Exchange { round, model })) = arrivals.next_value() {
+            if !self.inbox.has_turn(from, *round, self.round) {
+                self.inbox.keep(from, *round, model);
+                continue;
+            }
+            models[count] = model;
+            count += 1;
+            if count == models.len() || self.inbox.has_waiting(self.round) {
+                consensus::add_up(&models[..count], theirs);
+                count = 0;
+                self.inbox.go_on(self.round, |model| consensus::add_up(&[model], theirs));
+            }
+        }
+        consensus::add_up(&models[..count], theirs);
+        self.advance(context);
+    }
+
+    fn expect(&self) {
+        self.numbers.expect();
+        self.solver.expect();
+        self.outbox.expect(self.round);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Exchange>) {
@@ -601,12 +628,6 @@ impl Peer for AdmmPeer {
         let d = self.data.dimension() as u64;
         d * (4 * self.data.rows() as u64 + d + self.inbox.neighbours() as u64)
     }
-}
-
-/// sum ← sum + model.
-#[inline]
-fn add(model: &[f64], sum: &mut [f64]) {
-    sum.iter_mut().zip(model).for_each(|(sum, model)| *sum += model);
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::learn::prefetch;
 use crate::units::{PeerId, Round};
 
 /// Neighbours are at most one round ahead, so two places per neighbour hold all that can arrive.
@@ -102,19 +103,44 @@ impl<T: Clone> Addition<T> {
         now: Round,
         mut add: impl FnMut(&T),
     ) {
-        if round == now && self.inbox.neighbours.get(self.through as usize) == Some(&from) {
+        if self.has_turn(from, round, now) {
             add(message);
-            self.through += 1;
-            if self.inbox.arrived[parity(now)] > 0 {
-                self.go_on(now, add);
-            }
+            self.go_on(now, add);
         } else {
-            self.inbox.put(from, round, message.clone());
+            self.keep(from, round, message);
         }
     }
 
-    /// Adds what has come of this round, up to the first that is missing.
-    fn go_on(&mut self, now: Round, mut add: impl FnMut(&T)) {
+    /// Whether a message is to be added now: it is of this round, and its turn has come. The caller adds
+    /// it, and then [those](Self::go_on) that have waited for it.
+    #[inline]
+    pub(super) fn has_turn(&mut self, from: PeerId, round: Round, now: Round) -> bool {
+        let its_turn = self.inbox.neighbours.get(self.through as usize) == Some(&from);
+        let now = its_turn && round == now;
+        self.through += u32::from(now);
+        now
+    }
+
+    /// Keeps a message whose turn has not come.
+    pub(super) fn keep(&mut self, from: PeerId, round: Round, message: &T) {
+        self.inbox.put(from, round, message.clone());
+    }
+
+    /// Whether messages of this round wait for their turn.
+    #[inline]
+    pub(super) fn has_waiting(&self, now: Round) -> bool {
+        self.inbox.arrived[parity(now)] > 0
+    }
+
+    /// Adds what has waited of this round, up to the first that is missing.
+    #[inline]
+    pub(super) fn go_on(&mut self, now: Round, add: impl FnMut(&T)) {
+        if self.has_waiting(now) {
+            self.add_waiting(now, add);
+        }
+    }
+
+    fn add_waiting(&mut self, now: Round, mut add: impl FnMut(&T)) {
         let side = parity(now);
         while let Some(places) = self.inbox.slots.get_mut(self.through as usize)
             && let Some(message) = places[side].take()
@@ -133,9 +159,7 @@ impl<T: Clone> Addition<T> {
     /// Begins a round, and adds what has come of it before.
     pub(super) fn begin(&mut self, now: Round, add: impl FnMut(&T)) {
         self.through = 0;
-        if self.inbox.arrived[parity(now)] > 0 {
-            self.go_on(now, add);
-        }
+        self.go_on(now, add);
     }
 
     /// Whose message of this round is missing.
@@ -186,6 +210,12 @@ impl Outbox {
     /// Gives the buffer of a round back, for the neighbours to read.
     pub(super) fn put(&mut self, round: Round, buffer: Arc<[f64]>) {
         self.buffers[parity(round)] = Some(buffer);
+    }
+
+    /// Asks for the buffers of a round and of the one after it, to be near when they are needed.
+    pub(super) fn expect(&self, round: Round) {
+        prefetch(self.content(round));
+        prefetch(self.content(round.next()));
     }
 
     /// The content of a round's buffer, to be sent.

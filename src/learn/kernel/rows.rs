@@ -3,15 +3,18 @@
 //! Rows go by in blocks, so that w and g are read once for several rows and a row is still in the
 //! cache when it is added to g. How many go together is no part of the result: the dot product of a
 //! row and the order in which rows are added are those of [`Dot`] and [`Axpy`].
+//!
+//! Rows that go together are read side by side, and processors need not see that as one stream to
+//! follow: each pass asks for the rows ahead of it, every line of them, a few with each step.
 
-use super::{Four, Loop, prefetch};
+use super::{Four, Loop, prefetch_line};
 
 /// Rows of a block.
 pub(in super::super) const BLOCK: usize = 8;
-/// Rows that are added to g together.
-const ADDED: usize = 4;
 /// Numbers of a cache line.
 const LINE: usize = 8;
+/// How many numbers before they are used they are asked for.
+const AHEAD: usize = 1536;
 
 /// What is made of the margins of rows that follow each other, at most a [`BLOCK`] of them.
 pub(in super::super) trait OfMargins {
@@ -35,24 +38,33 @@ impl<M: OfMargins> Loop for Scan<'_, M> {
 
     #[inline(always)]
     fn run<F: Four>(self) -> M {
+        if F::ROWS == 4 { self.run_by::<F, 4>() } else { self.run_by::<F, 2>() }
+    }
+}
+
+impl<M: OfMargins> Scan<'_, M> {
+    /// Runs it with the dot products of R rows together.
+    #[inline(always)]
+    fn run_by<F: Four, const R: usize>(self) -> M {
         let Self { x, w, mut of } = self;
         let d = w.len().max(1);
         let mut first = 0;
         let mut blocks = x.chunks_exact(BLOCK * d);
+        ask_for(&x[..AHEAD.min(x.len())]);
         for rows in blocks.by_ref() {
-            let ahead = x.get((first + BLOCK) * d..).unwrap_or_default();
-            for line in (0..BLOCK * d).step_by(LINE) {
-                prefetch(ahead, line);
-            }
             let mut z = [0.0; BLOCK];
-            margins::<F>(rows, w, &mut z);
+            for (part, z) in z.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+                let at = part * R * d;
+                let later = ahead(x, first * d + at, R * d);
+                *z = dots_and_ask::<F, R>(split(&rows[at..], d), w, later);
+            }
             of.apply(first, rows, &mut z);
             first += BLOCK;
         }
         let rows = blocks.remainder();
         let mut z = [0.0; BLOCK];
         let z = &mut z[..rows.len() / d];
-        margins::<F>(rows, w, z);
+        margins::<F, R>(rows, w, z);
         of.apply(first, rows, z);
         of
     }
@@ -75,69 +87,99 @@ impl<M: OfMargins> Loop for Gather<'_, M> {
 
     #[inline(always)]
     fn run<F: Four>(self) -> M {
+        if F::ROWS == 4 { self.run_by::<F, 4>() } else { self.run_by::<F, 2>() }
+    }
+}
+
+impl<M: OfMargins> Gather<'_, M> {
+    /// Runs it with R rows together. A block is added two blocks after its margins are taken, in one
+    /// loop with the margins of the block that goes by then: that loop waits for no slopes, and there
+    /// is work while memory answers.
+    #[inline(always)]
+    fn run_by<F: Four, const R: usize>(self) -> M {
         let Self { x, w, g, mut of } = self;
         let d = w.len().max(1);
         let block = BLOCK * d;
         let blocks = x.len() / block;
         let rows_of = |b: usize| &x[b * block..][..block];
-        let mut z = [0.0; BLOCK];
-        if blocks > 0 {
-            margins::<F>(rows_of(0), w, &mut z);
-        }
+        // The slopes of a block, and the margins of the one after it.
+        let (mut s, mut z) = ([0.0; BLOCK], [0.0; BLOCK]);
+        ask_for(&x[..AHEAD.min(x.len())]);
         for b in 0..blocks {
-            let rows = rows_of(b);
-            of.apply(b * BLOCK, rows, &mut z);
-            // The next margins before this sum: they need not wait for the slopes.
             let mut next = [0.0; BLOCK];
-            if b + 1 < blocks {
-                margins::<F>(rows_of(b + 1), w, &mut next);
-            }
-            // The processor follows the stream while it is read, and stops while rows are added:
-            // the block after the next is asked for here.
-            let ahead = x.get((b + 2) * block..).unwrap_or_default();
-            for (part, s) in z.as_chunks::<ADDED>().0.iter().enumerate() {
-                let at = part * ADDED * d;
-                for line in (at..at + ADDED * d).step_by(LINE) {
-                    prefetch(ahead, line);
+            if b < 2 {
+                margins::<F, R>(rows_of(b), w, &mut next);
+            } else {
+                let (added, rows) = (rows_of(b - 2), rows_of(b));
+                let parts = s.as_chunks::<R>().0.iter().zip(next.as_chunks_mut::<R>().0);
+                for (part, (s, next)) in parts.enumerate() {
+                    let at = part * R * d;
+                    let (added, rows) = (split(&added[at..], d), split(&rows[at..], d));
+                    let later = ahead(x, b * block + at, R * d);
+                    *next = add_and_dots::<F, R>(*s, added, g, rows, w, later);
                 }
-                add::<F, ADDED>(*s, split(&rows[at..], d), g);
             }
-            z = next;
+            if b > 0 {
+                of.apply((b - 1) * BLOCK, rows_of(b - 1), &mut z);
+            }
+            (s, z) = (z, next);
+        }
+        for b in blocks.saturating_sub(2)..blocks {
+            if b + 1 == blocks {
+                of.apply(b * BLOCK, rows_of(b), &mut z);
+                s = z;
+            }
+            add_all::<F, R>(&s, rows_of(b), g);
         }
         let rows = &x[blocks * block..];
-        let z = &mut z[..rows.len() / d];
-        margins::<F>(rows, w, z);
-        of.apply(blocks * BLOCK, rows, z);
-        let (fours, ones) = z.as_chunks::<ADDED>();
-        for (s, rows) in fours.iter().zip(rows.chunks_exact(ADDED * d)) {
-            add::<F, ADDED>(*s, split(rows, d), g);
-        }
-        for (s, row) in ones.iter().zip(rows[fours.len() * ADDED * d..].chunks_exact(d)) {
-            add::<F, 1>([*s], [row], g);
-        }
+        let s = &mut s[..rows.len() / d];
+        margins::<F, R>(rows, w, s);
+        of.apply(blocks * BLOCK, rows, s);
+        add_all::<F, R>(s, rows, g);
         of
+    }
+}
+
+/// What is asked for while `count` numbers from `at` on are used: those [`AHEAD`] of them, or the last
+/// that there are.
+#[inline(always)]
+fn ahead(x: &[f64], at: usize, count: usize) -> &[f64] {
+    &x[(at + AHEAD).min(x.len() - count)..][..count]
+}
+
+/// Asks for every line of x.
+#[inline(always)]
+fn ask_for(x: &[f64]) {
+    for line in x.chunks(LINE) {
+        prefetch_line(&line[0]);
     }
 }
 
 /// z_j ← wᵀx_j.
 #[inline(always)]
-fn margins<F: Four>(rows: &[f64], w: &[f64], z: &mut [f64]) {
+fn margins<F: Four, const R: usize>(rows: &[f64], w: &[f64], z: &mut [f64]) {
     let d = w.len().max(1);
-    let done = if F::ROWS == 4 {
-        let (z, _) = z.as_chunks_mut::<4>();
-        for (z, rows) in z.iter_mut().zip(rows.chunks_exact(4 * d)) {
-            *z = dots::<F, 4>(split(rows, d), w);
-        }
-        4 * z.len()
-    } else {
-        let (z, _) = z.as_chunks_mut::<2>();
-        for (z, rows) in z.iter_mut().zip(rows.chunks_exact(2 * d)) {
-            *z = dots::<F, 2>(split(rows, d), w);
-        }
-        2 * z.len()
-    };
-    for (z, row) in z[done..].iter_mut().zip(rows[done * d..].chunks_exact(d)) {
+    let (parts, ones) = z.as_chunks_mut::<R>();
+    let (together, alone) = rows.split_at(parts.len() * R * d);
+    for (z, rows) in parts.iter_mut().zip(together.chunks_exact(R * d)) {
+        *z = dots::<F, R>(split(rows, d), w);
+    }
+    for (z, row) in ones.iter_mut().zip(alone.chunks_exact(d)) {
         [*z] = dots::<F, 1>([row], w);
+    }
+}
+
+/// g ← g + Σ_j s_j x_j.
+#[inline(always)]
+fn add_all<F: Four, const R: usize>(s: &[f64], rows: &[f64], g: &mut [f64]) {
+    let d = g.len().max(1);
+    let (parts, ones) = s.as_chunks::<R>();
+    let (together, alone) = rows.split_at(parts.len() * R * d);
+    for (s, rows) in parts.iter().zip(together.chunks_exact(R * d)) {
+        add::<F, R>(*s, split(rows, d), g);
+    }
+    for (s, row) in ones.iter().zip(alone.chunks_exact(d)) {
+        add::<F, 1>([*s], [row], g);
     }
 }
 
@@ -152,41 +194,141 @@ fn split<const R: usize>(rows: &[f64], d: usize) -> [&[f64]; R] {
     out
 }
 
-/// x_rᵀw of rows that go together: for each, eight interleaved partial sums added pairwise, then the
-/// tail in order.
+/// Eight numbers that follow each other.
+type Eight = [[f64; 4]; 2];
+
+/// The eights of x.
 #[inline(always)]
-pub(super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
-    let (w_pairs, _) = w.as_chunks::<4>().0.as_chunks::<2>();
-    let mut pairs = [&[][..]; R];
+fn eights(x: &[f64]) -> &[Eight] {
+    x.as_chunks::<4>().0.as_chunks::<2>().0
+}
+
+/// The first `count` eights of each row.
+#[inline(always)]
+fn eights_of<const R: usize>(x: [&[f64]; R], count: usize) -> [&[Eight]; R] {
+    let mut out = [&[][..]; R];
     for r in 0..R {
-        pairs[r] = &x[r][..w.len()].as_chunks::<4>().0.as_chunks::<2>().0[..w_pairs.len()];
+        out[r] = &eights(x[r])[..count];
     }
-    let mut low = [F::splat(0.0); R];
-    let mut high = [F::splat(0.0); R];
-    for (k, [w0, w1]) in w_pairs.iter().enumerate() {
+    out
+}
+
+/// x_rᵀw of rows that go together, on the way: for each, eight interleaved partial sums.
+struct Partial<F, const R: usize> {
+    low: [F; R],
+    high: [F; R],
+}
+
+impl<F: Four, const R: usize> Partial<F, R> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { low: [F::splat(0.0); R], high: [F::splat(0.0); R] }
+    }
+
+    /// Adds the products of eight k of every row.
+    #[inline(always)]
+    fn add(&mut self, x: &[&[Eight]; R], k: usize, [w0, w1]: &Eight) {
         let (w0, w1) = (F::load(w0), F::load(w1));
-        for r in 0..R {
-            let [x0, x1] = &pairs[r][k];
-            low[r] = low[r].plus(F::load(x0).times(w0));
-            high[r] = high[r].plus(F::load(x1).times(w1));
+        for (r, x) in x.iter().enumerate() {
+            let [x0, x1] = &x[k];
+            self.low[r] = self.low[r].plus(F::load(x0).times(w0));
+            self.high[r] = self.high[r].plus(F::load(x1).times(w1));
         }
     }
-    let mut z = [0.0; R];
+
+    /// The partial sums added pairwise, then the tail in order.
+    #[inline(always)]
+    fn finish(self, x: [&[f64]; R], w: &[f64]) -> [f64; R] {
+        let mut z = [0.0; R];
+        for (r, z) in z.iter_mut().enumerate() {
+            let [a, b, c, d] = self.low[r].plus(self.high[r]).array();
+            *z = (a + c) + (b + d);
+        }
+        for k in 8 * (w.len() / 8)..w.len() {
+            for r in 0..R {
+                z[r] += x[r][k] * w[k];
+            }
+        }
+        z
+    }
+}
+
+/// x_rᵀw of rows that go together.
+#[inline(always)]
+pub(in super::super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64]) -> [f64; R] {
+    let w_eights = eights(w);
+    let x_eights = eights_of(x, w_eights.len());
+    let mut partial = Partial::<F, R>::new();
+    for (k, w) in w_eights.iter().enumerate() {
+        partial.add(&x_eights, k, w);
+    }
+    partial.finish(x, w)
+}
+
+/// [`dots`], while R rows that come later are asked for.
+#[inline(always)]
+fn dots_and_ask<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64], later: &[f64]) -> [f64; R] {
+    let w_eights = eights(w);
+    let count = w_eights.len();
+    let x_eights = eights_of(x, count);
+    let (lines, rest) = later.split_at(count * R * LINE);
+    let lines = &lines.as_chunks::<LINE>().0.as_chunks::<R>().0[..count];
+    let mut partial = Partial::<F, R>::new();
+    for k in 0..count {
+        ask_for(lines[k].as_flattened());
+        partial.add(&x_eights, k, &w_eights[k]);
+    }
+    ask_for(rest);
+    partial.finish(x, w)
+}
+
+/// [`add`] of rows whose slopes are known and [`dots`] of rows y_r after them, in one loop, while R
+/// rows that come later are asked for.
+#[inline(always)]
+fn add_and_dots<F: Four, const R: usize>(
+    s: [f64; R],
+    x: [&[f64]; R],
+    g: &mut [f64],
+    y: [&[f64]; R],
+    w: &[f64],
+    later: &[f64],
+) -> [f64; R] {
+    let w_eights = eights(w);
+    let count = w_eights.len();
+    let (x_eights, y_eights) = (eights_of(x, count), eights_of(y, count));
+    let g_eights = &mut g.as_chunks_mut::<4>().0.as_chunks_mut::<2>().0[..count];
+    let (lines, rest) = later.split_at(count * R * LINE);
+    let lines = &lines.as_chunks::<LINE>().0.as_chunks::<R>().0[..count];
+    let mut factors = [F::splat(0.0); R];
     for r in 0..R {
-        let [a, b, c, d] = low[r].plus(high[r]).array();
-        z[r] = (a + c) + (b + d);
+        factors[r] = F::splat(s[r]);
     }
-    for k in 8 * w_pairs.len()..w.len() {
+    let mut partial = Partial::<F, R>::new();
+    for k in 0..count {
+        ask_for(lines[k].as_flattened());
+        partial.add(&y_eights, k, &w_eights[k]);
+        let [g0, g1] = &mut g_eights[k];
+        let (mut sum0, mut sum1) = (F::load(g0), F::load(g1));
         for r in 0..R {
-            z[r] += x[r][k] * w[k];
+            let [x0, x1] = &x_eights[r][k];
+            sum0 = sum0.plus(F::load(x0).times(factors[r]));
+            sum1 = sum1.plus(F::load(x1).times(factors[r]));
+        }
+        sum0.store(g0);
+        sum1.store(g1);
+    }
+    ask_for(rest);
+    for k in 8 * count..w.len() {
+        for r in 0..R {
+            g[k] += s[r] * x[r][k];
         }
     }
-    z
+    partial.finish(y, w)
 }
 
 /// g ← g + Σ_r s_r x_r, added in the order of the rows.
 #[inline(always)]
-pub(super) fn add<F: Four, const R: usize>(s: [f64; R], x: [&[f64]; R], g: &mut [f64]) {
+pub(in super::super) fn add<F: Four, const R: usize>(s: [f64; R], x: [&[f64]; R], g: &mut [f64]) {
     let d = g.len();
     let (g_fours, g_tail) = g.as_chunks_mut::<4>();
     let mut factors = [F::splat(0.0); R];

@@ -168,6 +168,36 @@ proptest! {
     }
 }
 
+/// Blocks that are whole, begun or missing, tails of every length, rows shorter than a register: row by
+/// row, in every way.
+#[test]
+fn every_number_of_rows_and_every_tail_is_what_rows_alone_give() {
+    for d in (1..=25).chain([64, 105]) {
+        for m in 0..=35 {
+            let seed = (100 * m + d) as u64;
+            let (x, y) = (numbers(m * d, seed, None), numbers(m, seed ^ 1, None));
+            let (w, start) = (numbers(d, seed ^ 2, None), numbers(d, seed ^ 3, None));
+            let mut slopes = Vec::new();
+            let mut plain = start.clone();
+            for (x, y) in x.chunks_exact(d).zip(&y) {
+                let slope = Loss::Logistic.derivative(*y, Way::Arrays.run(Dot(x, &w)));
+                slopes.push(slope);
+                Way::Arrays.run(Axpy(slope, x, &mut plain));
+            }
+            for way in [Way::Arrays, Way::Portable, Way::Widest] {
+                let mut g = start.clone();
+                let of = Kept(Loss::Logistic, &y, Vec::new());
+                let found = way.run(Gather { x: &x, w: &w, g: &mut g, of }).2;
+                assert_eq!(bits(&found), bits(&slopes), "{way:?} {m} {d}");
+                assert_eq!(bits(&g), bits(&plain), "{way:?} {m} {d}");
+                let of = Kept(Loss::Logistic, &y, Vec::new());
+                let found = way.run(Scan { x: &x, w: &w, of }).2;
+                assert_eq!(bits(&found), bits(&slopes), "{way:?} {m} {d}");
+            }
+        }
+    }
+}
+
 /// Units in the last place between two numbers of one sign.
 fn units(found: f64, expected: f64) -> u64 {
     assert_eq!(found.is_sign_negative(), expected.is_sign_negative(), "{found} {expected}");

@@ -169,6 +169,8 @@ pub(super) struct Batch<M> {
 pub(super) struct Queue<M> {
     /// The window that was last added to, apart: nearly everything goes to the same one.
     open: (u64, Pending<M>),
+    /// When that begins: to find it again without a division.
+    opens: SimTime,
     windows: BTreeMap<u64, Pending<M>>,
     spare: Vec<Pending<M>>,
     kept: usize,
@@ -180,6 +182,7 @@ impl<M> Queue<M> {
     pub(super) fn new(length: SimTime, others: usize) -> Self {
         Self {
             open: (0, Pending::default()),
+            opens: SimTime::ZERO,
             windows: BTreeMap::new(),
             spare: Vec::new(),
             kept: 4 + 2 * others,
@@ -188,7 +191,11 @@ impl<M> Queue<M> {
     }
 
     /// The window that an instant lies in.
+    #[inline]
     pub(super) fn window(&self, time: SimTime) -> u64 {
+        if time.0.wrapping_sub(self.opens.0) < self.length.0 {
+            return self.open.0;
+        }
         time.0 / self.length.0
     }
 
@@ -196,6 +203,7 @@ impl<M> Queue<M> {
         self.at(self.window(event.time)).events.push(event);
     }
 
+    #[inline]
     pub(super) fn push_post(&mut self, post: Post<M>) {
         self.at(self.window(post.time)).posts.push(post);
     }
@@ -206,6 +214,7 @@ impl<M> Queue<M> {
         if self.open.0 != window {
             let pending = self.windows.remove(&window).unwrap_or_else(|| self.buffer());
             let (before, pending) = std::mem::replace(&mut self.open, (window, pending));
+            self.opens = SimTime(window * self.length.0);
             self.put_away(before, pending);
         }
         &mut self.open.1

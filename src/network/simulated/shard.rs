@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::board::{Arrivals, Board};
 use super::event::{Event, Pending, Post, Queue, What};
 use super::layout::{Layout, Reach};
 use crate::network::context::{Context, Port, each};
@@ -104,31 +105,6 @@ impl<M> Mail<'_, M> {
 const FAR: usize = 2048;
 /// For so many peers at a time their messages are looked at ahead.
 const AHEAD: usize = 8;
-
-/// Who has posted in the window that is being run, and the posts.
-struct Board<M> {
-    /// By sender: the number of its post, from 1; 0 where there is none.
-    numbers: Vec<u32>,
-    posts: Vec<Post<M>>,
-    /// When all of them arrive, where that is one time.
-    time: Option<SimTime>,
-}
-
-impl<M> Default for Board<M> {
-    fn default() -> Self {
-        Self { numbers: Vec::new(), posts: Vec::new(), time: None }
-    }
-}
-
-impl<M> Board<M> {
-    /// The post of a sender.
-    #[inline]
-    fn of(&self, sender: PeerId) -> Option<&Post<M>> {
-        let number = self.numbers[sender.index()];
-        // Number 0 becomes a place beyond the end.
-        self.posts.get((number as usize).wrapping_sub(1))
-    }
-}
 
 /// Who is at work: in a window, and at the start, peers with links to other ranks come first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -461,10 +437,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.board = board;
     }
 
-    /// Looks at what the next peers are about to receive. Each would wait for one message after the
-    /// other to come from memory; here they come together.
+    /// Looks at what the next peers are about to receive, and has them ask for what they will need. Each
+    /// would wait for one thing after the other to come from memory; here they come together.
     fn look_ahead(&self, board: &Board<P::Message>, place: usize) {
         let end = self.peers.len().min(place + AHEAD);
+        self.peers[place..end].iter().for_each(Peer::expect);
         let receivers = (place..end).map(|place| self.layout.peer(self.first + place));
         let senders = receivers.flat_map(|receiver| self.topology.neighbours(receiver));
         let posts = senders.filter_map(|&sender| board.of(sender));
@@ -571,23 +548,20 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         &mut self,
         (receiver, place): (PeerId, usize),
         time: SimTime,
-        board: &Board<P::Message>,
+        board: &'n Board<P::Message>,
         senders: &'n [PeerId],
     ) -> &'n [PeerId] {
-        let mut rest = senders;
+        let mut arrivals = Arrivals::new(board, senders);
         let now = time.max(self.desks[place].busy_until);
         self.act(receiver, place, now, |peer, mut hands| {
-            while let [sender, others @ ..] = rest {
-                rest = others;
-                let Some(post) = board.of(*sender) else { continue };
-                let message = Received::together(&post.message);
-                peer.receive(*sender, message, &mut hands.context());
-                if !hands.port.mail.own.is_empty() {
+            loop {
+                peer.receive_all(&mut arrivals, &mut hands.context());
+                if arrivals.left().is_empty() || !hands.port.mail.own.is_empty() {
                     break;
                 }
             }
         });
-        rest
+        arrivals.left()
     }
 
     /// Runs a peer's code at a point in time.
@@ -657,14 +631,14 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.mail.queue.accept(pending);
     }
 
-    /// What goes to the workers of each other rank, in bytes.
+    /// What goes to the workers of each other rank, in bytes: none where there is nothing.
     pub(super) fn packed(&mut self) -> Vec<Vec<u8>> {
         let workers = self.layout.workers();
         let own = self.mail.worker / workers;
         let of_ranks = self.mail.outgoing.chunks_mut(workers).enumerate();
         let packed = of_ranks.map(|(rank, outgoing)| {
             let mut bytes = Vec::new();
-            if rank != own {
+            if rank != own && outgoing.iter().any(|outgoing| !outgoing.is_empty()) {
                 outgoing.iter_mut().for_each(|outgoing| outgoing.pack(&mut bytes));
             }
             bytes

@@ -3,9 +3,10 @@
 use serde::Deserialize;
 
 use super::super::deep_q::Learner;
-use super::super::net::{Batch, Net, Optimiser, weights};
+use super::super::net::{Batch, Net, Optimiser, Shape};
 use super::super::replay::Replay;
 use super::*;
+use crate::learn::tiles::Eight;
 
 type Matrices = Vec<Vec<Vec<f64>>>;
 
@@ -35,10 +36,31 @@ struct After {
     Q: Matrices,
 }
 
-/// The weights in the net's order; the file has W₂ by hidden units.
+/// The weights of such matrices, W₁, b₁, W₂ and b₂; the file has W₂ by hidden units.
 fn flat(w1: &[Vec<f64>], b1: &[f64], w2: &[Vec<f64>], b2: &[f64]) -> Vec<f64> {
     let outputs = (0..2).flat_map(|action| w2.iter().map(move |row| row[action]));
     w1.concat().into_iter().chain(b1.iter().copied()).chain(outputs).chain(b2.to_vec()).collect()
+}
+
+/// Every weight of a net in that order.
+fn each(net: &mut Net, shape: Shape, mut change: impl FnMut(&mut f64)) {
+    for row in 0..shape.inputs + 3 {
+        (0..shape.hidden).for_each(|unit| change(net.weight(row, unit)));
+    }
+    net.biases.iter_mut().for_each(change);
+    net.fold();
+}
+
+fn weights(net: &Net, shape: Shape) -> Vec<f64> {
+    let mut all = Vec::new();
+    each(&mut net.clone(), shape, |w| all.push(*w));
+    all
+}
+
+fn set(net: &mut Net, shape: Shape, weights: &[f64]) {
+    let mut weights = weights.iter();
+    each(net, shape, |w| *w = *weights.next().unwrap());
+    assert_eq!(weights.next(), None);
 }
 
 fn assert_near(found: &[f64], expected: &[f64]) {
@@ -57,11 +79,11 @@ fn put_all(batch: &mut Batch, states: &[Vec<f64>]) {
 fn the_golden_net_has_its_values_targets_and_steps() {
     let golden: Golden =
         serde_json::from_str(include_str!("../../../tests/golden/dqn.json")).unwrap();
-    let mut net = Net::new(4, 3, Activation::Linear, &mut stream(0));
-    net.weights = flat(&golden.W1[0], &[0.0; 3], &golden.W2[0], &[0.0; 2]);
-    net.fold();
+    let shape = Shape { inputs: 4, hidden: 3, activation: Activation::Linear };
+    let mut net = Net::new(shape, &mut stream(0));
+    set(&mut net, shape, &flat(&golden.W1[0], &[0.0; 3], &golden.W2[0], &[0.0; 2]));
     // A batch that has room for more than it is used for.
-    let mut batch = Batch::new(5, 4, 3);
+    let mut batch = Batch::new(shape, 5);
     put_all(&mut batch, &golden.S[0]);
     net.evaluate(&mut batch);
     assert_near(&batch.values.concat()[..6], &golden.Q[0].concat());
@@ -73,12 +95,13 @@ fn the_golden_net_has_its_values_targets_and_steps() {
         assert_near(&[target], &[*expected]);
     }
     put_all(&mut batch, &golden.S[0]);
-    let mut optimiser = Optimiser::new(Adam::default(), weights(4, 3));
+    let mut optimiser = Optimiser::new(Adam::default(), shape.weights());
     for _ in 0..3 {
         net.fit(&mut batch, &mut optimiser);
     }
     let after = &golden.after;
-    assert_near(&net.weights, &flat(&after.W1[0], &after.b1[0][0], &after.W2[0], &after.b2[0][0]));
+    let expected = flat(&after.W1[0], &after.b1[0][0], &after.W2[0], &after.b2[0][0]);
+    assert_near(&weights(&net, shape), &expected);
     net.evaluate(&mut batch);
     assert_near(&batch.values.concat()[..6], &after.Q[0].concat());
 }
@@ -86,13 +109,13 @@ fn the_golden_net_has_its_values_targets_and_steps() {
 #[test]
 fn the_gradient_is_that_of_finite_differences() {
     for activation in [Activation::Linear, Activation::Relu] {
-        let (inputs, hidden, rows) = (3, 7, 4);
+        let (inputs, hidden, rows) = (3, 11, 4);
         let mut stream = stream(20);
-        let mut net = Net::new(inputs, hidden, activation, &mut stream);
+        let shape = Shape { inputs, hidden, activation };
+        let mut net = Net::new(shape, &mut stream);
         // Biases too: at zero they would hide a mistake.
-        net.weights.iter_mut().for_each(|w| *w += stream.random_range(-0.3..0.3));
-        net.fold();
-        let mut batch = Batch::new(rows, inputs, hidden);
+        each(&mut net, shape, |w| *w += stream.random_range(-0.3..0.3));
+        let mut batch = Batch::new(shape, rows);
         let states: Vec<Vec<f64>> = (0..rows)
             .map(|_| (0..inputs).map(|_| stream.random_range(-1.0..1.0)).collect())
             .collect();
@@ -102,33 +125,44 @@ fn the_gradient_is_that_of_finite_differences() {
             (0..rows).map(|row| batch.aim(row, actions[row], row as f64 - 0.7, 0.0)).collect();
         let loss = |weights: &[f64]| {
             let mut moved = net.clone();
-            moved.weights.copy_from_slice(weights);
-            moved.fold();
-            let mut batch = Batch::new(rows, inputs, hidden);
+            set(&mut moved, shape, weights);
+            let mut batch = Batch::new(shape, rows);
             put_all(&mut batch, &states);
             moved.evaluate(&mut batch);
             let errors =
                 (0..rows).map(|row| batch.values[row][actions[row] as usize] - targets[row]);
             errors.map(|error| error * error).sum::<f64>() / rows as f64
         };
+        let start = weights(&net, shape);
         let slope = |i: usize| {
             let at = |shift| {
-                let mut weights = net.weights.clone();
+                let mut weights = start.clone();
                 weights[i] += shift;
                 loss(&weights)
             };
             (at(1e-5) - at(-1e-5)) / 2e-5
         };
-        let expected: Vec<f64> = (0..net.weights.len()).map(slope).collect();
-        // The first mean of Adam is (1 − β₁) times the gradient.
-        let mut optimiser = Optimiser::new(Adam::default(), net.weights.len());
-        net.clone().fit(&mut batch, &mut optimiser);
+        let expected: Vec<f64> = (0..start.len()).map(slope).collect();
+        // The first mean is the gradient, but for Adam's factor.
+        let mut optimiser = Optimiser::new(Adam::default(), shape.weights());
+        let mut fitted = net.clone();
+        fitted.fit(&mut batch, &mut optimiser);
+        let of_moments = |moments: &[Eight], biases| {
+            let mut net = net.clone();
+            net.weights.copy_from_slice(moments);
+            net.biases = biases;
+            weights(&net, shape)
+        };
+        let mean = of_moments(&optimiser.mean, optimiser.biases[0]);
+        let square = of_moments(&optimiser.square, optimiser.biases[1]);
         for (i, expected) in expected.into_iter().enumerate() {
-            let found = optimiser.mean[i] / (1.0 - 0.9);
+            let found = mean[i];
             assert!((found - expected).abs() < 1e-7, "{activation:?} {i}: {found}, {expected}");
-            assert!((optimiser.square[i] - 0.001 * found * found).abs() < 1e-12);
+            assert!((square[i] - found * found).abs() < 1e-9);
         }
-        assert!(optimiser.mean.iter().filter(|mean| **mean != 0.0).count() > 20);
+        assert!(mean.iter().filter(|mean| **mean != 0.0).count() > 20);
+        let missing = fitted.weights.iter().skip(inputs + 3).flat_map(|row| &row.units()[3..]);
+        assert!(missing.clone().count() > 20 && missing.into_iter().all(|w| *w == 0.0));
     }
 }
 
@@ -137,16 +171,20 @@ fn a_net_without_activation_is_one_whose_units_are_all_positive() {
     // Of positive inputs and weights the two activations make the same, by different ways.
     let mut stream = stream(27);
     let (inputs, hidden, rows) = (5, 8, 6);
-    let mut nets = [Activation::Linear, Activation::Relu]
-        .map(|activation| Net::new(inputs, hidden, activation, &mut stream));
-    let weights: Vec<f64> = nets[0].weights.iter().map(|_| stream.random_range(0.5..1.0)).collect();
+    let shapes = [Activation::Linear, Activation::Relu].map(|activation| Shape {
+        inputs,
+        hidden,
+        activation,
+    });
+    let start: Vec<f64> =
+        (0..inputs * hidden + 3 * hidden + 2).map(|_| stream.random_range(0.5..1.0)).collect();
     let states: Vec<Vec<f64>> =
         (0..rows).map(|_| (0..inputs).map(|_| stream.random_range(0.0..1.0)).collect()).collect();
-    let after = nets.each_mut().map(|net| {
-        net.weights.copy_from_slice(&weights);
-        net.fold();
-        let mut batch = Batch::new(rows, inputs, hidden);
-        let mut optimiser = Optimiser::new(Adam::default(), net.weights.len());
+    let after = shapes.map(|shape| {
+        let mut net = Net::new(shape, &mut stream);
+        set(&mut net, shape, &start);
+        let mut batch = Batch::new(shape, rows);
+        let mut optimiser = Optimiser::new(Adam::default(), shape.weights());
         for step in 0..5 {
             put_all(&mut batch, &states);
             for row in 0..rows {
@@ -156,18 +194,19 @@ fn a_net_without_activation_is_one_whose_units_are_all_positive() {
             net.fit(&mut batch, &mut optimiser);
         }
         net.evaluate(&mut batch);
-        (net.weights.clone(), batch.values.concat())
+        (weights(&net, shape), batch.values.concat())
     });
     assert_near(&after[0].0, &after[1].0);
     assert_near(&after[0].1, &after[1].1);
-    assert_ne!(after[0].0, weights);
+    assert_ne!(after[0].0, start);
 }
 
 #[test]
 fn a_new_net_has_glorot_weights_and_no_biases() {
     let (inputs, hidden) = (52, 128);
-    let net = Net::new(inputs, hidden, Activation::Linear, &mut stream(21));
-    let (w1, rest) = net.weights.split_at(inputs * hidden);
+    let shape = Shape { inputs, hidden, activation: Activation::Linear };
+    let weights = weights(&Net::new(shape, &mut stream(21)), shape);
+    let (w1, rest) = weights.split_at(inputs * hidden);
     let (b1, rest) = rest.split_at(hidden);
     let (w2, b2) = rest.split_at(2 * hidden);
     assert!(b1.iter().chain(b2).all(|bias| *bias == 0.0) && b2.len() == 2);
@@ -240,24 +279,31 @@ fn a_minibatch_is_drawn_evenly_and_without_replacement() {
 
 #[test]
 fn the_target_net_is_copied_at_every_tenth_update() {
-    let mut stream = stream(23);
-    let mut learner = Learner::new(DeepQ { hidden: 4, ..DeepQ::default() }, 2, &mut stream);
-    let mut frozen = learner.net.weights.clone();
-    for number in 0..35 {
-        let x = f64::from(number);
-        let before = learner.net.weights.clone();
-        let model = [x.cos(), 0.1];
-        let visit = Visit { local_loss: x.sin(), ..visit(&model, number, 35) };
-        learner.decide(&visit, &mut stream);
-        assert_eq!(learner.updates, number, "an update per visit from the second on");
-        assert_eq!(learner.net.weights != before, number > 0);
-        if number > 0 && number % 10 == 0 {
-            frozen.clone_from(&learner.net.weights);
+    for activation in [Activation::Linear, Activation::Relu] {
+        let mut stream = stream(23);
+        let config = DeepQ { hidden: 4, activation, ..DeepQ::default() };
+        let mut learner = Learner::new(config, 2, &mut stream);
+        let mut frozen = learner.net.clone();
+        for number in 0..35 {
+            let x = f64::from(number);
+            let before = learner.net.weights.clone();
+            let model = [x.cos(), 0.1];
+            let visit = Visit { local_loss: x.sin(), ..visit(&model, number, 35) };
+            learner.decide(&visit, &mut stream);
+            assert_eq!(learner.updates, number, "an update per visit from the second on");
+            assert_eq!(learner.net.weights != before, number > 0);
+            if number > 0 && number % 10 == 0 {
+                frozen = learner.net.clone();
+            }
+            assert_eq!(learner.target.biases, frozen.biases, "after {number} updates");
+            assert_eq!(learner.target.slopes, frozen.slopes, "after {number} updates");
+            if activation == Activation::Relu {
+                assert_eq!(learner.target.weights, frozen.weights, "after {number} updates");
+            }
+            let mut folded = learner.net.clone();
+            folded.fold();
+            assert_eq!(learner.net.slopes, folded.slopes, "what is kept is that of the weights");
         }
-        assert_eq!(learner.target.weights, frozen, "after {number} updates");
-        let mut folded = learner.target.clone();
-        folded.fold();
-        assert_eq!(learner.target.slopes, folded.slopes, "what is kept is that of the weights");
     }
 }
 
@@ -301,9 +347,9 @@ fn deep_q_learning_solves_two_states() {
 
 #[test]
 fn a_learner_takes_the_memory_that_it_says() {
-    for (dimension, config) in
-        [(51, DeepQ::default()), (3, DeepQ { hidden: 5, replay: 7, batch: 30, ..DeepQ::default() })]
-    {
+    let small = DeepQ { hidden: 5, replay: 7, batch: 30, ..DeepQ::default() };
+    let relu = DeepQ { activation: Activation::Relu, ..small };
+    for (dimension, config) in [(51, DeepQ::default()), (3, small), (3, relu)] {
         let mut stream = stream(26);
         let mut learner = Learner::new(config, dimension, &mut stream);
         let model = vec![0.1; dimension];
@@ -311,15 +357,18 @@ fn a_learner_takes_the_memory_that_it_says() {
             let visit = Visit { local_loss: 0.5, ..visit(&model, number, 40) };
             learner.decide(&visit, &mut stream);
         }
-        let numbers = learner.net.weights.capacity()
+        let eights = learner.net.weights.capacity()
             + learner.target.weights.capacity()
-            + learner.net.slopes.capacity()
-            + learner.target.slopes.capacity()
             + learner.optimiser.mean.capacity()
             + learner.optimiser.square.capacity();
-        let taken =
-            size_of::<Learner>() + 8 * numbers + learner.replay.taken() + learner.batch.taken();
+        let slopes = learner.net.slopes.capacity() + learner.target.slopes.capacity();
+        let taken = size_of::<Learner>()
+            + eights * size_of::<Eight>()
+            + slopes * size_of::<f64>()
+            + learner.replay.taken()
+            + learner.batch.taken();
         assert_eq!(PolicyConfig::DeepQ(config).memory(dimension), taken);
     }
-    assert_eq!(weights(52, 128), 52 * 128 + 128 + 2 * 128 + 2);
+    let shape = Shape { inputs: 52, hidden: 128, activation: Activation::Linear };
+    assert_eq!(shape.weights() * Eight::UNITS, 52 * 128 + 128 + 2 * 128);
 }

@@ -1,5 +1,7 @@
 //! All vectors of a peer in one block of memory.
 
+use crate::learn::prefetch;
+
 /// w, γ, two sums, η/n and w̄ where they are asked for, then the solver's, one after the other. A
 /// million peers take a million blocks, not ten million small pieces all over the heap.
 #[derive(Debug)]
@@ -52,6 +54,18 @@ impl Numbers {
         let (eta, rest) = rest.split_at_mut(if self.noise { d } else { 0 });
         let (average, solver) = rest.split_at_mut(if self.averages { d } else { 0 });
         Vectors { w, gamma, sum, theirs, eta, average, solver }
+    }
+
+    /// Σ_l w~_l of the round that is under way.
+    #[inline]
+    pub(super) fn theirs(&mut self) -> &mut [f64] {
+        let d = self.dimension as usize;
+        &mut self.block[3 * d..4 * d]
+    }
+
+    /// Asks for all of them, to be near when they are needed.
+    pub(super) fn expect(&self) {
+        prefetch(&self.block);
     }
 
     /// w_i.
