@@ -9,6 +9,7 @@ mod pages;
 mod predict;
 mod privacy;
 mod progress;
+mod ranked;
 mod report;
 mod run;
 mod study;

@@ -80,7 +80,7 @@ pub use self::npy::NpyFiles;
 pub use self::partition::{
     Dirichlet, LabelShards, Partition, RandomSizes, TwoGroups, WithRepetition,
 };
-pub use self::prepare::{Outline, Prepared, outline, prepare};
+pub use self::prepare::{Choice, Outline, Prepared, Whose, outline, prepare, prepare_some};
 pub use self::preprocess::{Clip, Divide, NormOrder, Pca, Scaled, Step};
 pub use self::reach::Reach;
 pub use self::source::Source;

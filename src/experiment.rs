@@ -7,6 +7,7 @@ mod observed;
 mod outline;
 mod prediction;
 mod promised;
+mod ranked;
 mod repeat;
 mod run;
 mod server;
@@ -22,6 +23,7 @@ pub use fingerprint::fingerprint;
 pub use outline::{Outline, PeerMemory};
 pub use prediction::{Item, Prediction, Reading, predict};
 pub use promised::{coalition, promise};
+pub use ranked::{Leader, common_workers, follow};
 pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
 pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,

@@ -20,6 +20,7 @@ mod error;
 mod links;
 mod observe;
 mod peer;
+mod ranks;
 mod simulated;
 mod threads;
 
@@ -34,7 +35,10 @@ pub use error::NetworkError;
 pub use links::Links;
 pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
 pub use peer::{Peer, Received};
-pub use simulated::Arrivals;
+#[cfg(feature = "mpi")]
+pub use ranks::Mpi;
+pub use ranks::{InProcess, Incoming, Ranks};
+pub use simulated::{Arrivals, Layout};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;
@@ -106,4 +110,24 @@ pub fn run<P: Peer, R: Probe>(
         }
         Engine::Threads => threads::run(topology, links, peers, observation, interrupt, on_row),
     }
+}
+
+/// The same on one of several ranks, which has made only its own peers, in the order of
+/// [`Layout::peers_of`]. Rows are handed over and the outcome is known on rank 0; others come back with
+/// an outcome that says nothing.
+///
+/// # Errors
+/// As [`run`], on rank 0; and a rank that is no more, on all.
+pub fn run_on_ranks<P: Peer, R: Probe>(
+    (layout, ranks): (&Layout, &dyn Ranks),
+    topology: &Topology,
+    links: &Links,
+    peers: Vec<P>,
+    observation: (&R, Schedule),
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+) -> Result<Outcome<R::Local>, NetworkError> {
+    assert_eq!(peers.len(), layout.peers_of(ranks.rank()).len(), "one peer per place");
+    let home = (layout, Some(ranks));
+    simulated::run_share(home, topology, links, peers, observation, interrupt, on_row)
 }

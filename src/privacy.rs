@@ -63,4 +63,5 @@ pub use renyi::{
 };
 pub use repetition::repetition;
 pub use spent::{Bound, Route, Spent};
-pub use wire::{Wire, WireError};
+pub(crate) use wire::pack_fields;
+pub use wire::{Pack, Wire, WireError};

@@ -170,6 +170,31 @@ impl ProtocolConfig {
         }
     }
 
+    /// The parameter that may be left to theory, where there is one.
+    fn choosable(&mut self) -> Option<&mut Automatic> {
+        match self {
+            Self::Admm(admm) => Some(&mut admm.penalty),
+            Self::GradientTracking(tracking) => Some(&mut tracking.step),
+            Self::Federated(federated) => Some(&mut federated.steps),
+            _ => None,
+        }
+    }
+
+    /// Its number, once it has one.
+    pub fn chosen(&self) -> Option<f64> {
+        match self.clone().choosable() {
+            Some(Automatic::Value(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Gives it a number, or leaves it to theory.
+    pub fn choose(&mut self, value: Automatic) {
+        if let Some(place) = self.choosable() {
+            *place = value;
+        }
+    }
+
     /// Whether a mechanism protects what peers send.
     pub fn adds_noise(&self) -> bool {
         match self {

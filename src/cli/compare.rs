@@ -16,6 +16,7 @@ use crate::scenario::{Checked, fit_for_file, own_name, relocated};
 const DEFAULT_TARGET: &str = "optimum_distance=1e-6";
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
+    super::ranked::require_alone("compare")?;
     let effort = arguments.effort();
     if let Some(named) = &arguments.resume {
         let directory = RunDirectory::resume(named)?;

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use super::exit::{Code, Failure};
 use super::progress::ProgressLine;
-use super::{RunArguments, print, study};
+use super::{RunArguments, print, ranked, study};
 use crate::experiment::{
-    ASKED, ExperimentError, Options, Progress, RunDirectory, RunResult, SCENARIO, execute, resolve,
+    ASKED, ExperimentError, Leader, Options, Progress, RunDirectory, RunResult, SCENARIO, execute,
+    resolve,
 };
 use crate::network::{Engine, EngineKind, NetworkError, THREADS_PEER_LIMIT};
 use crate::report::run::{Timing, summary, terminal, write_files};
@@ -19,6 +20,13 @@ use crate::scenario::{Checked, Scenario, Sweep, to_yaml};
 pub(super) const DEFAULT_PARENT: &str = "runs";
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
+    match ranked::group()? {
+        Some(ranks) => ranked::run(arguments, &*ranks),
+        None => run_here(arguments),
+    }
+}
+
+fn run_here(arguments: &RunArguments) -> Result<Code, Failure> {
     if let Some(named) = &arguments.resume {
         let directory = RunDirectory::resume(named)?;
         if directory.is_complete() {
@@ -33,7 +41,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
             return study::resume(directory, &arguments.effort());
         }
         let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
-        return run_one(arguments, &on_engine(arguments.engine, checked)?, directory);
+        return run_one(arguments, &on_engine(arguments.engine, checked)?, directory, None);
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
@@ -45,7 +53,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Code, Failure> {
             }
             let checked = on_engine(arguments.engine, sweep.checked(only)?)?;
             let directory = place(arguments, &checked.scenario().name)?;
-            run_one(arguments, &checked, directory)
+            run_one(arguments, &checked, directory, None)
         }
         _ => study::sweep(arguments, &sweep),
     }
@@ -68,10 +76,12 @@ fn tidy(directory: RunDirectory, quiet: bool) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn run_one(
+/// Runs a scenario, here or on all ranks of which this is the first.
+pub(super) fn run_one(
     arguments: &RunArguments,
     checked: &Checked,
     directory: RunDirectory,
+    leader: Option<&Leader<'_>>,
 ) -> Result<Code, Failure> {
     let began = Instant::now();
     let options = Options { workers: arguments.workers.map(usize::from) };
@@ -79,7 +89,8 @@ fn run_one(
     let line = ProgressLine::new(checked.scenario().repeat, arguments.quiet);
     line.say("preparing");
 
-    let outcome = carry_out(checked, options, &directory, &interrupt, &mut |at| line.show(at));
+    let progress = &mut |at| line.show(at);
+    let outcome = carry_out(checked, (options, leader), &directory, &interrupt, progress);
     line.clear();
     let (result, yaml) = match outcome {
         Ok(outcome) => outcome,
@@ -88,9 +99,10 @@ fn run_one(
             return Err(error.into());
         }
     };
-    let engine = match options.engine(&result.scenario) {
-        Engine::Simulated { workers } => format!("simulated, {workers} workers"),
-        Engine::Threads => "threads".to_string(),
+    let engine = match (options.engine(&result.scenario), leader) {
+        (_, Some(leader)) => format!("simulated, {leader}"),
+        (Engine::Simulated { workers }, None) => format!("simulated, {workers} workers"),
+        (Engine::Threads, None) => "threads".to_string(),
     };
     let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine };
     write_files(&result, &yaml, Some(&timing), &directory, arguments.plots.is_some())?;
@@ -122,16 +134,20 @@ pub(super) fn on_engine(
 /// Everything that takes time: the results, and the resolved scenario as its file says it.
 pub(super) fn carry_out(
     checked: &Checked,
-    options: Options,
+    (options, leader): (Options, Option<&Leader<'_>>),
     directory: &RunDirectory,
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(RunResult, String), ExperimentError> {
     directory.write(ASKED, in_place(checked.scenario(), checked, directory).as_bytes())?;
-    let resolved = resolve(checked)?;
+    let resolved = leader.map_or_else(|| resolve(checked), |leader| leader.resolve(checked))?;
     let yaml = in_place(&resolved.scenario, checked, directory);
     directory.write(SCENARIO, yaml.as_bytes())?;
-    let result = execute(checked, resolved, options, Some(directory), interrupt, progress)?;
+    let kept = Some(directory);
+    let result = match leader {
+        Some(leader) => leader.execute(checked, resolved, kept, interrupt, progress)?,
+        None => execute(checked, resolved, options, kept, interrupt, progress)?,
+    };
     Ok((result, yaml))
 }
 

@@ -197,13 +197,14 @@ fn run_point(
         let round = f64::from(at.round.0) / f64::from(at.last.0.max(1));
         progress((f64::from(at.repeat) + round) / repeats);
     };
-    let (result, yaml) = match carry_out(&checked, options, &directory, interrupt, &mut show) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            directory.abandon();
-            return Err(error.into());
-        }
-    };
+    let (result, yaml) =
+        match carry_out(&checked, (options, None), &directory, interrupt, &mut show) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                directory.abandon();
+                return Err(error.into());
+            }
+        };
     if result.interrupted {
         return Ok(PointOutcome::Interrupted);
     }

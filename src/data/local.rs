@@ -14,11 +14,20 @@ use crate::units::PeerId;
 /// All training rows in peer order: each peer's rows are contiguous. Their features are in one matrix
 /// or, where rows do not stay in memory (`data.keep: false`), made again from the seed on demand.
 /// Either is shared with what [`relabelled`](Self::relabelled) makes.
+///
+/// Where a run is on several processes, each may have the features of its own peers alone, and of
+/// others no more than how many rows they have.
 pub struct Partitioned {
     x: Arc<Features>,
     y: Vec<f64>,
     offsets: Arc<[usize]>,
+    /// Where each peer's rows begin among the features that are here, [`ELSEWHERE`] for those that are
+    /// not; nothing where all are here, in the order of peers.
+    starts: Option<Arc<[usize]>>,
 }
+
+/// The rows of a peer that another process has.
+const ELSEWHERE: usize = usize::MAX;
 
 /// Where features are.
 enum Features {
@@ -61,7 +70,48 @@ impl Partitioned {
     fn of(x: Features, y: Vec<f64>, offsets: Vec<usize>) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
         assert!(x.shape().0 == y.len() && offsets.is_sorted());
-        Self { x: Arc::new(x), y, offsets: offsets.into() }
+        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: None }
+    }
+
+    /// The same, with the features of these peers alone, one peer after the other.
+    pub(super) fn some(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>, peers: &[PeerId]) -> Self {
+        Self::some_of(Features::Stored(x), y, offsets, peers)
+    }
+
+    /// The same of rows that are made when they are asked for.
+    pub(super) fn some_made(
+        recipe: Recipe,
+        y: Vec<f64>,
+        offsets: Vec<usize>,
+        peers: &[PeerId],
+    ) -> Self {
+        Self::some_of(Features::Made(recipe), y, offsets, peers)
+    }
+
+    fn some_of(x: Features, y: Vec<f64>, offsets: Vec<usize>, peers: &[PeerId]) -> Self {
+        assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
+        let mut starts = vec![ELSEWHERE; offsets.len() - 1];
+        let mut rows = 0;
+        for peer in peers {
+            starts[peer.index()] = rows;
+            rows += offsets[peer.index() + 1] - offsets[peer.index()];
+        }
+        assert!(x.shape().0 == rows && offsets.is_sorted());
+        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: Some(starts.into()) }
+    }
+
+    /// Whether a peer's features are here, and not in another process.
+    pub fn holds(&self, peer: PeerId) -> bool {
+        self.starts.as_ref().is_none_or(|starts| starts[peer.index()] != ELSEWHERE)
+    }
+
+    /// Where a peer's rows are among the features.
+    fn place(&self, peer: PeerId) -> Range<usize> {
+        let range = self.range(peer);
+        let Some(starts) = &self.starts else { return range };
+        assert!(self.holds(peer), "the rows of peer {peer} are in another process");
+        let start = starts[peer.index()];
+        start..start + range.len()
     }
 
     /// The same rows of the same peers under other labels, one per row in peer order: what peers
@@ -72,7 +122,12 @@ impl Partitioned {
     pub fn relabelled(&self, y: Vec<f64>) -> Self {
         let rows = self.total_rows();
         assert!(y.len() == rows, "found {} labels, expected {rows}, one for each row", y.len());
-        Self { x: Arc::clone(&self.x), y, offsets: Arc::clone(&self.offsets) }
+        Self {
+            x: Arc::clone(&self.x),
+            y,
+            offsets: Arc::clone(&self.offsets),
+            starts: self.starts.clone(),
+        }
     }
 
     /// Whether all features are in memory.
@@ -90,6 +145,7 @@ impl Partitioned {
                 x: Arc::new(Features::Stored(recipe.matrix())),
                 y: self.y.clone(),
                 offsets: Arc::clone(&self.offsets),
+                starts: self.starts.clone(),
             }),
         }
     }
@@ -135,15 +191,14 @@ impl Partitioned {
 
     /// The rows of one peer, stored or made for the occasion.
     pub fn held(&self, peer: PeerId) -> Held<'_> {
-        let range = self.range(peer);
-        let y = &self.y[range.clone()];
+        let (place, y) = (self.place(peer), &self.y[self.range(peer)]);
         match &*self.x {
             Features::Stored(x) => {
-                Held(Hand::Stored(LocalView { x: x.slice_axis(Axis(0), Slice::from(range)), y }))
+                Held(Hand::Stored(LocalView { x: x.slice_axis(Axis(0), Slice::from(place)), y }))
             }
             Features::Made(recipe) => {
                 let mut cells = BENCH.take();
-                recipe.write(range, &mut cells);
+                recipe.write(place, &mut cells);
                 Held(Hand::Made { cells, dimension: recipe.dimension(), y })
             }
         }
@@ -154,18 +209,19 @@ impl Partitioned {
     /// # Panics
     /// Where rows are not stored: [`held`](Self::held) has them.
     pub fn local(&self, peer: PeerId) -> LocalView<'_> {
-        let range = self.range(peer);
         LocalView {
-            x: self.matrix().slice_axis(Axis(0), Slice::from(range.clone())),
-            y: &self.y[range],
+            x: self.matrix().slice_axis(Axis(0), Slice::from(self.place(peer))),
+            y: &self.y[self.range(peer)],
         }
     }
 
     /// The rows of all peers, in peer order.
     ///
     /// # Panics
-    /// Where rows are not stored: those of [`stored`](Self::stored) are.
+    /// Where rows are not stored: those of [`stored`](Self::stored) are; where some are in another
+    /// process.
     pub fn everybody(&self) -> LocalView<'_> {
+        assert!(self.starts.is_none(), "some rows are in another process");
         LocalView { x: self.matrix().view(), y: &self.y }
     }
 
@@ -280,12 +336,13 @@ impl LocalData {
     /// # Panics
     /// Where the peer has no such rows, or none are stored.
     pub fn block(&self, rows: Range<usize>) -> (&[f64], &[f64]) {
-        let (Partitioned { y, offsets, .. }, x) = (&*self.everybody, self.everybody.matrix());
-        let (first, end) = (offsets[self.peer.index()], offsets[self.peer.index() + 1]);
-        assert!(rows.end <= end - first, "rows {rows:?} of a peer with {}", end - first);
-        let (d, rows) = (x.ncols(), first + rows.start..first + rows.end);
+        let (Partitioned { y, .. }, x) = (&*self.everybody, self.everybody.matrix());
+        let own = self.everybody.range(self.peer);
+        assert!(rows.end <= own.len(), "rows {rows:?} of a peer with {}", own.len());
+        let (d, first) = (x.ncols(), self.everybody.place(self.peer).start);
         let x = x.as_slice().expect("rows are stored one after the other");
-        (&x[rows.start * d..rows.end * d], &y[rows])
+        let x = &x[(first + rows.start) * d..(first + rows.end) * d];
+        (x, &y[own.start + rows.start..own.start + rows.end])
     }
 
     /// How many rows the peer has.
@@ -383,6 +440,36 @@ mod tests {
         assert_eq!(one.view().x, stored.local(PeerId(1)).x);
         assert_eq!(other.view().x, stored.local(PeerId(3)).x);
         assert_eq!((one.view().y, made.labels()), (stored.local(PeerId(1)).y, stored.labels()));
+    }
+
+    #[test]
+    fn a_process_with_some_peers_rows_has_those_and_no_others() {
+        // Peer 2 before peer 0, as a layout may have them.
+        let (own, offsets) = ([PeerId(2), PeerId(0)], vec![0, 1, 1, 3]);
+        let x = array![[3.5, 4.5], [5.5, 6.5], [1.5, 2.5]];
+        let some = Arc::new(Partitioned::some(x, vec![1.0, -1.0, 1.0], offsets, &own));
+        let all = three_peers();
+        for peer in own {
+            assert!(some.holds(peer));
+            assert_eq!(some.local(peer).x, all.local(peer).x);
+            assert_eq!(some.held(peer).view().y, all.held(peer).view().y);
+            let (here, there) = (Arc::clone(&some), Arc::clone(&all));
+            let block = |rows| (LocalData::new(here, peer), LocalData::new(there, peer), rows);
+            let (here, there, rows) = block(0..1);
+            assert_eq!(here.block(rows.clone()), there.block(rows));
+        }
+        assert!(!some.holds(PeerId(1)) && some.rows(PeerId(1)) == 0);
+        assert_eq!((some.total_rows(), some.rows(PeerId(2))), (3, 2));
+        let other = some.relabelled(vec![0.5, -2.0, 3.0]);
+        assert_eq!((other.local(PeerId(2)).y, other.holds(PeerId(1))), (&[-2.0, 3.0][..], false));
+    }
+
+    #[test]
+    #[should_panic(expected = "the rows of peer 1 are in another process")]
+    fn rows_that_are_elsewhere_are_not_made_up() {
+        let x = array![[3.5, 4.5]];
+        let some = Partitioned::some(x, vec![0.0, 1.0], vec![0, 1, 2], &[PeerId(0)]);
+        some.held(PeerId(1));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::source::Rows;
 use super::split::{Counts, Extent, split, split_as_given};
 use super::{DataConfig, DataError, Partition, Partitioned, Step, Table, Task, partition};
 use crate::random::Streams;
+use crate::units::PeerId;
 
 /// Data that is ready for a run.
 #[derive(Debug)]
@@ -79,6 +80,40 @@ pub fn prepare(
     streams: &Streams,
     base: &Path,
 ) -> Result<Prepared, DataError> {
+    prepare_some(config, peers, intercept, streams, base, None)
+}
+
+/// Whose features are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of all peers.
+    Everybody,
+    /// Those of some.
+    Some {
+        /// Who they are, in the order in which their rows will lie.
+        peers: Vec<PeerId>,
+        /// Whether the others' labels are made all the same; without that they are 0.
+        all_labels: bool,
+    },
+}
+
+/// Says whose features are made, from where each peer's rows begin and the number of columns.
+pub type Choice<'a> = &'a dyn Fn(&[usize], usize) -> Whose;
+
+/// The same for a process that needs the rows of some peers: once it is known how many rows everybody
+/// has, `whose` says of whom. Rows that are prepared one by one are made for these alone; where
+/// statistics of all rows, or copies, are needed, all are made and the others let go.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_some(
+    config: &DataConfig,
+    peers: usize,
+    intercept: bool,
+    streams: &Streams,
+    base: &Path,
+    whose: Option<Choice<'_>>,
+) -> Result<Prepared, DataError> {
     require_valid(config, peers, intercept)?;
     let source = config.source.open(streams, base)?;
     let mut features = source.features();
@@ -100,7 +135,11 @@ pub fn prepare(
         true => counts.train,
         false => dealt_rows,
     };
-    let mut train = Frame::new(frame_rows, room)?;
+    let alone = steps.iter().all(|step| step.declaration().is_none());
+    let one_by_one = alone && !(copies && config.keep);
+    // Who makes few rows finds out below how few.
+    let few = whose.is_some() && one_by_one;
+    let whole = (!few).then(|| Frame::new(frame_rows, room)).transpose()?;
     let mut test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
 
     let given = extent.is_some_and(|extent| extent.held_out.is_some());
@@ -108,12 +147,24 @@ pub fn prepare(
     let labels = |rows: &[u32]| source.labels(rows);
     let originals = if copies && config.keep { rows.train.clone() } else { Vec::new() };
     let dealt = config.partition.deal(rows.train, owners, labels, streams).without(&config.without);
-    let order = match copies {
-        _ if !config.keep => &[][..],
-        true => &originals,
-        false => &dealt.order,
+    let offsets = partition::offsets(&dealt.sizes);
+    let (some, all_labels) = match whose.map(|whose| whose(&offsets, dimension)) {
+        None | Some(Whose::Everybody) => (None, true),
+        Some(Whose::Some { peers, all_labels }) => (Some(peers), all_labels),
     };
+    let own: Option<Vec<u32>> = some.as_ref().filter(|_| one_by_one).map(|peers| {
+        let rows = peers.iter().map(|peer| offsets[peer.index()]..offsets[peer.index() + 1]);
+        rows.flat_map(|rows| &dealt.order[rows]).copied().collect()
+    });
+    let order = match (copies, &own) {
+        _ if !config.keep => &[][..],
+        (true, _) => &originals,
+        (false, Some(own)) => own,
+        (false, None) => &dealt.order,
+    };
+    let mut train = whole.map_or_else(|| Frame::new(order.len(), room), Ok)?;
     let mut y = gather(&source, order, features.len(), &mut train);
+    let others = own.as_ref().filter(|_| all_labels).map(|_| source.labels(&dealt.order));
     let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
     let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
     let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
@@ -124,19 +175,50 @@ pub fn prepare(
         step.run(&mut train, test.as_mut(), &mut features)?;
     }
     let multiplicity = dealt.multiplicity();
-    let offsets = partition::offsets(&dealt.sizes);
+    // The labels of rows that lie in another order, or of some alone.
+    let in_place = |y: Vec<f64>, peers: &[PeerId]| {
+        others.unwrap_or_else(|| {
+            let mut labels = vec![0.0; offsets[offsets.len() - 1]];
+            let mut rest = y.as_slice();
+            for peer in peers {
+                let range = offsets[peer.index()]..offsets[peer.index() + 1];
+                let (own, more) = rest.split_at(range.len());
+                labels[range].copy_from_slice(own);
+                rest = more;
+            }
+            labels
+        })
+    };
     let (rows, train) = if let Some(law) = drawn {
         let rows: Arc<[u32]> = dealt.order.into();
         let steps = steps.into_iter().cloned().collect();
-        let recipe = Recipe::new(law, Arc::clone(&rows), steps, dimension);
+        let order = own.map_or_else(|| Arc::clone(&rows), Arc::from);
+        let recipe = Recipe::new(law, order, steps, dimension);
         let y = recipe.labels(&own_features)?;
-        (rows, Partitioned::made(recipe, y, offsets))
+        let train = match some {
+            Some(peers) => {
+                let y = in_place(y, &peers);
+                Partitioned::some_made(recipe, y, offsets, &peers)
+            }
+            None => Partitioned::made(recipe, y, offsets),
+        };
+        (rows, train)
+    } else if let Some(peers) = some.as_ref().filter(|_| one_by_one) {
+        let y = in_place(y, peers);
+        (dealt.order.into(), Partitioned::some(train.into_matrix(), y, offsets, peers))
     } else {
         let mut x = train.into_matrix();
         if copies {
             (x, y) = copied(&x, &y, &originals, &dealt.order)?;
         }
-        (dealt.order.into(), Partitioned::new(x, y, offsets))
+        let train = match some {
+            Some(peers) => {
+                let x = rows_of(&x, &offsets, &peers)?;
+                Partitioned::some(x, y, offsets, &peers)
+            }
+            None => Partitioned::new(x, y, offsets),
+        };
+        (dealt.order.into(), train)
     };
     Ok(Prepared {
         multiplicity,
@@ -239,6 +321,16 @@ fn copied(
         row.assign(&x.row(place(r)));
     }
     Ok((frame.into_matrix(), order.iter().map(|r| y[place(r)]).collect()))
+}
+
+/// The rows of these peers, one peer after the other.
+fn rows_of(x: &Array2<f64>, offsets: &[usize], peers: &[PeerId]) -> Result<Array2<f64>, DataError> {
+    let ranges = || peers.iter().map(|peer| offsets[peer.index()]..offsets[peer.index() + 1]);
+    let mut frame = Frame::new(ranges().map(|range| range.len()).sum(), x.ncols())?;
+    for (r, mut row) in ranges().flatten().zip(frame.view_mut().rows_mut()) {
+        row.assign(&x.row(r));
+    }
+    Ok(frame.into_matrix())
 }
 
 /// Writes the rows numbered `order` into the first `d` columns, those that are in use from then on,

@@ -1,12 +1,13 @@
 //! One repeat's graph, data and optimum, before any peer exists.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::run::ExperimentError;
 use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
-use crate::data::{self, LocalData, Partitioned, Prepared};
+use crate::data::{self, LocalData, Partitioned, Prepared, Whose};
 use crate::learn::{
     Central, Loss, Objective, Regulariser, axpy, central_optimum, flat_optimum, stationary_point,
     svm_optimum,
@@ -15,7 +16,7 @@ use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
     TokenShape, What,
 };
-use crate::network::Schedule;
+use crate::network::{Layout, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
 use crate::privacy::{Correction, MaskGraph, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
@@ -33,6 +34,17 @@ pub enum Solve {
     IfMeasured,
     /// In no case: nothing will be measured.
     Never,
+}
+
+/// Which part of a run a process has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// Its number.
+    pub rank: usize,
+    /// How many ranks there are.
+    pub ranks: usize,
+    /// Workers of each.
+    pub workers: usize,
 }
 
 /// All that a repeat starts from.
@@ -67,6 +79,10 @@ pub struct Assembly {
     pub masks: Option<MaskGraph>,
     /// Whether models are made by sums of all parties, on whose samples together they are scored.
     pooled: bool,
+    /// Who runs whom, where there are several ranks.
+    pub(super) layout: Option<Layout>,
+    /// The number of this rank.
+    rank: usize,
 }
 
 impl Assembly {
@@ -82,6 +98,18 @@ impl Assembly {
         repeat: u32,
         solve: Solve,
     ) -> Result<Self, ExperimentError> {
+        Self::share(scenario, base, first, repeat, solve, None)
+    }
+
+    /// Assembles what one of several ranks needs of it.
+    pub(super) fn share(
+        scenario: &Scenario,
+        base: &Path,
+        first: &Topology,
+        repeat: u32,
+        solve: Solve,
+        share: Option<Share>,
+    ) -> Result<Self, ExperimentError> {
         let streams = Streams::new(scenario.seed, repeat);
         let topology = if repeat > 0 && scenario.topology.resamples() {
             scenario.topology.build(&streams, base)?
@@ -89,12 +117,36 @@ impl Assembly {
             first.clone()
         };
         let n = topology.peers();
-        let mut data = data::prepare(
+        let solves = |measured: bool| match solve {
+            Solve::Always => true,
+            Solve::IfMeasured => measured,
+            Solve::Never => false,
+        };
+        let layout = OnceCell::new();
+        let whose = |offsets: &[usize], dimension: usize| {
+            let Some(share) = share else { return Whose::Everybody };
+            let load = |peer: PeerId| {
+                let rows = offsets[peer.index() + 1] - offsets[peer.index()];
+                load(scenario, rows, topology.degree(peer), dimension)
+            };
+            let layout =
+                layout.get_or_init(|| Layout::new(&topology, load, share.ranks, share.workers));
+            let leads = share.rank == 0;
+            if leads && looks_at_all(scenario, solves) {
+                return Whose::Everybody;
+            }
+            // The one that leads tells what the most frequent label would do, and users answer for
+            // theirs by who they are.
+            let all_labels = leads || scenario.privacy.labels.is_some();
+            Whose::Some { peers: layout.peers_of(share.rank).collect(), all_labels }
+        };
+        let mut data = data::prepare_some(
             &scenario.data,
             n,
             scenario.model.intercept,
             &scenario.data.streams(scenario.seed, repeat),
             base,
+            share.is_some().then_some(&whose),
         )?;
         let test = data.test.take();
         let responses = randomised_labels(scenario, &data, &streams)?;
@@ -103,7 +155,7 @@ impl Assembly {
             None => Arc::clone(&data.train),
         };
         let linear = objective_noise(scenario, &streams)
-            .map(|(law, draws)| noise_of_all(&law, &draws, n, data.train.dimension()));
+            .map(|(law, draws)| noise_of_all(&law, &draws, &data.train));
         let perturbed = (responses.is_some() || linear.is_some())
             .then(|| Perturbed { train: Arc::clone(&seen), linear: linear.unwrap_or_default() });
         let is_perturbed = perturbed.is_some();
@@ -131,11 +183,6 @@ impl Assembly {
         )
         .scoring(thinning.scored);
         let measures = |what| scenario.measure.has(what);
-        let solves = |measured: bool| match solve {
-            Solve::Always => true,
-            Solve::IfMeasured => measured,
-            Solve::Never => false,
-        };
         let (mut optimum, mut clean) = (None, None);
         if let (Some(plan), Some(walk)) = (&plan, walk) {
             scorer = scorer.of_tasks(plan.tasks);
@@ -200,6 +247,8 @@ impl Assembly {
             labels: labels.map_or(Epsilon::UNBOUNDED, |labels| labels.greatest),
         };
         Ok(Self {
+            layout: layout.into_inner(),
+            rank: share.map_or(0, |share| share.rank),
             streams,
             topology,
             data,
@@ -218,11 +267,21 @@ impl Assembly {
         })
     }
 
-    /// The peers, each made from its own samples and nobody else's, and its neighbours.
+    /// The peers, each made from its own samples and nobody else's, and its neighbours; of several ranks,
+    /// those of this one.
     pub fn peers<P>(&self, make: impl Fn(PeerId, LocalData, &[PeerId]) -> P) -> Vec<P> {
         let peer =
             |id| make(id, LocalData::new(Arc::clone(&self.seen), id), self.topology.neighbours(id));
-        self.topology.ids().map(peer).collect()
+        match &self.layout {
+            Some(layout) => layout.peers_of(self.rank).map(peer).collect(),
+            None => self.topology.ids().map(peer).collect(),
+        }
+    }
+
+    /// Whether peers' averages are compared with the optimum: each where it runs, so that all ranks must
+    /// know it.
+    pub(super) fn compares_averages(&self, scenario: &Scenario) -> bool {
+        scenario.measure.has(What::Average) && self.plan.is_none() && !self.pooled
     }
 
     /// The largest k that a label of this peer's users can have: 1 for plain ones. A user's level is
@@ -280,6 +339,27 @@ impl Assembly {
     }
 }
 
+/// Whether rank 0 needs the samples of all peers: to solve the pooled problem, or to score on all of
+/// them what tokens carry or sums make.
+fn looks_at_all(scenario: &Scenario, solves: impl Fn(bool) -> bool) -> bool {
+    let measures = |what| scenario.measure.has(what);
+    let pooled = scenario.protocol.walk().is_some() || scenario.protocol.sum().is_some();
+    pooled || solves(measures(What::Optimum) || measures(What::Average))
+}
+
+/// About how much work a round is to a peer, from what is public of it: ranks get equal shares.
+fn load(scenario: &Scenario, rows: usize, degree: usize, dimension: usize) -> u64 {
+    let (rows, degree) = (rows as u64, degree as u64);
+    match &scenario.protocol {
+        ProtocolConfig::Admm(_) => 4 * rows + dimension as u64 + degree,
+        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => rows + degree,
+        ProtocolConfig::WalkSgd(_)
+        | ProtocolConfig::WeightedErm(_)
+        | ProtocolConfig::Federated(_)
+        | ProtocolConfig::GradientQueries(_) => rows,
+    }
+}
+
 /// What the users answer, where the scenario has them randomise their labels.
 fn randomised_labels(
     scenario: &Scenario,
@@ -328,12 +408,15 @@ pub(super) fn optimum_of(objective: Objective<'_>, regulariser: Regulariser) -> 
     }
 }
 
-/// η_i/n of every peer, one after the other.
-fn noise_of_all(law: &ObjectiveNoise, draws: &Draws, n: usize, d: usize) -> Vec<f64> {
+/// η_i/n of every peer, one after the other; of those whose rows are in another process, 0.
+fn noise_of_all(law: &ObjectiveNoise, draws: &Draws, train: &Partitioned) -> Vec<f64> {
+    let (n, d) = (train.peers(), train.dimension());
     let mut linear = vec![0.0; n * d];
-    for (i, eta) in linear.chunks_exact_mut(d.max(1)).enumerate() {
-        law.draw(draws, i as u64, eta);
-        eta.iter_mut().for_each(|eta| *eta /= n as f64);
+    for (eta, peer) in linear.chunks_exact_mut(d.max(1)).zip(train.ids()) {
+        if train.holds(peer) {
+            law.draw(draws, peer.0.into(), eta);
+            eta.iter_mut().for_each(|eta| *eta /= n as f64);
+        }
     }
     linear
 }

@@ -107,6 +107,14 @@ fn beside(named: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
+/// The name that a run will have, by itself or by that of its unfinished directory.
+fn finished_name(named: &Path) -> PathBuf {
+    match named.extension() {
+        Some(extension) if extension == &UNFINISHED[1..] => named.with_extension(""),
+        _ => named.to_path_buf(),
+    }
+}
+
 impl RunDirectory {
     /// A directory of the given name, which must be free unless `force` is set.
     ///
@@ -182,15 +190,17 @@ impl RunDirectory {
         }
     }
 
+    /// The scenario that an unfinished run was asked for, whoever is running it.
+    pub fn asked(named: &Path) -> PathBuf {
+        Self::of(&finished_name(named)).unfinished.join(ASKED)
+    }
+
     /// An unfinished run, by its name or by that of its unfinished directory.
     ///
     /// # Errors
     /// There is none.
     pub fn resume(named: &Path) -> Result<Self, DirectoryError> {
-        let named = match named.extension() {
-            Some(extension) if extension == &UNFINISHED[1..] => named.with_extension(""),
-            _ => named.to_path_buf(),
-        };
+        let named = finished_name(named);
         let mut directory = Self::of(&named);
         let beginnings = [ASKED, STUDY, COMPLETE].map(|name| directory.unfinished.join(name));
         if beginnings.iter().any(|file| file.is_file()) {

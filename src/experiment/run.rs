@@ -12,6 +12,7 @@ use super::fingerprint::fingerprint;
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
+use super::ranked::Leader;
 use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
 use super::server::{Server, best_steps, pairwise};
 use super::statement::{Claim, Statement};
@@ -22,7 +23,8 @@ use crate::measure::{
     Accounting, FILMED_PEERS, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate,
 };
 use crate::network::{
-    self, Ending, Engine, EngineKind, Flow, Links, NetworkError, Outcome, Peer, Row, Schedule,
+    self, Ending, Engine, EngineKind, Flow, Layout, Links, NetworkError, Outcome, Peer, Ranks, Row,
+    Schedule,
 };
 use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
@@ -262,6 +264,19 @@ pub fn execute(
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunResult, ExperimentError> {
+    execute_with(None, checked, resolved, options, directory, interrupt, progress)
+}
+
+/// The same, here or on all ranks of which this is the first.
+pub(super) fn execute_with(
+    leader: Option<&Leader<'_>>,
+    checked: &Checked,
+    resolved: Resolved,
+    options: Options,
+    directory: Option<&RunDirectory>,
+    interrupt: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunResult, ExperimentError> {
     let Resolved { ref scenario, rate } = resolved;
     let mut repeats = Vec::new();
     let mut left = Vec::new();
@@ -271,15 +286,25 @@ pub fn execute(
             None => left.push(repeat),
         }
     }
-    let (jobs, options) = options.shared_out(scenario, left.len());
+    // Ranks run one repeat at a time, together.
+    let (jobs, options) = match leader {
+        Some(_) => (1, options),
+        None => options.shared_out(scenario, left.len()),
+    };
+    let here = |repeat| {
+        Assembly::new(scenario, checked.base(), checked.topology(), repeat, Solve::IfMeasured)
+    };
     let one = |repeat: u32, progress: &mut dyn FnMut(Progress)| {
-        let assembly =
-            Assembly::new(scenario, checked.base(), checked.topology(), repeat, Solve::IfMeasured)?;
+        let assembly = match leader {
+            Some(leader) => leader.assemble(scenario, checked, repeat)?,
+            None => here(repeat)?,
+        };
         let beside = match repeat {
             0 => (affordable(scenario, &assembly)?, pairwise(scenario, &assembly)),
             _ => (None, None),
         };
-        let result = run_repeat(scenario, &assembly, repeat, options, interrupt, progress)?;
+        let engine = (options.engine(scenario), leader.map(Leader::begin).transpose()?);
+        let result = run_repeat(scenario, &assembly, repeat, engine, interrupt, progress)?;
         if let Some(directory) = directory
             && result.stop_reason != StopReason::Interrupted
         {
@@ -310,8 +335,7 @@ pub fn execute(
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
         // The first repeat was kept: the shape of the figures, and theory, come from its data.
-        let assembly =
-            Assembly::new(scenario, checked.base(), checked.topology(), 0, Solve::IfMeasured)?;
+        let assembly = here(0)?;
         theory = affordable(scenario, &assembly)?;
         pairs = pairwise(scenario, &assembly);
         metrics = assembly.metrics;
@@ -370,10 +394,10 @@ fn rate_floor(protocol: &ProtocolConfig) -> f64 {
 
 /// Makes the peers of the scenario's protocol and runs them: the one place where the protocol is a
 /// question. Below it everything is compiled for the one at hand.
-fn run_peers(
+pub(super) fn run_peers(
     scenario: &Scenario,
     assembly: &Assembly,
-    engine: Engine,
+    (engine, ranks): (Engine, Option<&dyn Ranks>),
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
 ) -> Result<Outcome<LocalFigures>, ExperimentError> {
@@ -389,6 +413,7 @@ fn run_peers(
         |step, tracking| GradientParameters { loss, ridge, step, rounds, tracking, unprotected };
     let run = Run {
         engine,
+        ranks: assembly.layout.as_ref().zip(ranks),
         topology: &assembly.topology,
         links: &Links::new(&scenario.network, &assembly.topology, &assembly.streams),
         observation: (&assembly.scorer, assembly.schedule(scenario)),
@@ -459,6 +484,8 @@ fn run_peers(
 /// Where and how peers run, whichever they are.
 struct Run<'a> {
     engine: Engine,
+    /// Who runs whom, where there are several ranks.
+    ranks: Option<(&'a Layout, &'a dyn Ranks)>,
     topology: &'a Topology,
     links: &'a Links,
     observation: (&'a Scorer, Schedule),
@@ -471,7 +498,11 @@ impl Run<'_> {
         peers: Vec<P>,
         on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
     ) -> Result<Outcome<LocalFigures>, ExperimentError> {
-        let Self { engine, topology, links, observation, interrupt } = *self;
+        let Self { engine, ranks, topology, links, observation, interrupt } = *self;
+        if let Some(home) = ranks {
+            let run = network::run_on_ranks;
+            return Ok(run(home, topology, links, peers, observation, interrupt, on_row)?);
+        }
         Ok(network::run(engine, topology, links, peers, observation, interrupt, on_row)?)
     }
 }
@@ -480,11 +511,10 @@ fn run_repeat(
     scenario: &Scenario,
     assembly: &Assembly,
     repeat: u32,
-    options: Options,
+    (engine, ranks): (Engine, Option<&dyn Ranks>),
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RepeatResult, ExperimentError> {
-    let engine = options.engine(scenario);
     let optimum = assembly.optimum.as_ref().map(|central| central.w.as_slice());
     let train = &*assembly.data.train;
     let mut recorder = Recorder::new(
@@ -501,7 +531,7 @@ fn run_repeat(
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
     let last_round = assembly.rounds(scenario);
     let Outcome { ending, totals, partings } =
-        run_peers(scenario, assembly, engine, interrupt, &mut |row| {
+        run_peers(scenario, assembly, (engine, ranks), interrupt, &mut |row| {
             let round = row.round;
             let flow = recorder.record(row);
             let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));

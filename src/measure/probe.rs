@@ -9,6 +9,7 @@ use super::thinning::Scored;
 use crate::data::{LocalView, Partitioned, Table};
 use crate::learn::{Batch, Loss, Objective, Regulariser, Samples, Tasks, axpy, dot};
 use crate::network::{Probe, Snapshot};
+use crate::privacy::pack_fields;
 use crate::units::PeerId;
 
 /// What a peer's own model does on its own samples and on the held-out ones.
@@ -36,6 +37,16 @@ pub struct LocalFigures {
     #[serde(with = "crate::measure::nan::any_number")]
     pub average_test: f64,
 }
+
+pack_fields!(LocalFigures {
+    risk,
+    train,
+    test,
+    average_risk,
+    average_objective,
+    average_divergence,
+    average_test,
+});
 
 impl LocalFigures {
     /// Nothing measured.
@@ -247,12 +258,18 @@ impl Scorer {
         mean_loss + self.regulariser.value(w) + linear
     }
 
-    /// Compares averages with the tangents at this optimum from now on.
+    /// Compares averages with the tangents at this optimum from now on: those of peers whose rows are
+    /// here.
     pub fn draw_tangents(&mut self, optimum: &[f64]) {
-        let values = self.train.ids().map(|peer| self.objective_as_solved(peer, optimum)).collect();
+        let value = |peer| match self.train.holds(peer) {
+            true => self.objective_as_solved(peer, optimum),
+            false => f64::NAN,
+        };
+        let values = self.train.ids().map(value).collect();
         let mut gradients = vec![0.0; self.train.peers() * optimum.len()];
         let train = self.as_solved();
-        for (g, peer) in gradients.chunks_exact_mut(optimum.len().max(1)).zip(train.ids()) {
+        let all = gradients.chunks_exact_mut(optimum.len().max(1)).zip(train.ids());
+        for (g, peer) in all.filter(|(_, peer)| train.holds(*peer)) {
             self.mean_loss(train.held(peer).view()).gradient(optimum, g);
             self.regulariser.add_gradient(optimum, g);
         }

@@ -32,6 +32,14 @@ pub enum NetworkError {
         /// How many it takes.
         limit: usize,
     },
+    /// Another process of the same run.
+    #[error("rank {rank}: {message}")]
+    Rank {
+        /// Its number.
+        rank: usize,
+        /// What is the matter with it.
+        message: String,
+    },
     /// The operating system refused a thread.
     #[error("no thread could be started for a peer: {0}")]
     NoThread(String),

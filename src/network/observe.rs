@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crossbeam_channel::{Receiver, Sender};
 use serde::{Deserialize, Serialize};
 
-use crate::privacy::{Account, Exposure, Spent};
+use crate::privacy::{Account, Exposure, Pack, Spent, pack_fields};
 use crate::units::{PeerId, Round, SimTime};
 
 /// Which rounds are measured: the first, every `every`-th, and the last; and who leaves something to
@@ -45,7 +45,7 @@ impl Schedule {
 /// What is computed beside each peer, on its worker, when it deposits a state.
 pub trait Probe: Sync {
     /// Figures of one peer and round.
-    type Local: Clone + Default + Send;
+    type Local: Clone + Default + Send + Pack;
 
     /// Looks at what a peer left: measuring is omniscient.
     fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> Self::Local;
@@ -97,6 +97,8 @@ pub struct Journey {
     pub exposed: [f64; 2],
 }
 
+pack_fields!(Journey { hops, bytes, forwards, releases, clear, exposed });
+
 impl Journey {
     /// What its releases tell about any one record.
     fn exposure(&self) -> Exposure {
@@ -134,6 +136,8 @@ pub struct Parting<L> {
     pub local: L,
 }
 
+pack_fields!(Parting<L> { updates, releases, forwards, local });
+
 /// Whether the run goes on after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -170,6 +174,10 @@ pub struct Row<L> {
     /// What each token has been through; empty where there are none.
     pub journeys: Vec<Journey>,
 }
+
+pack_fields!(Row<L> {
+    round, time, messages, bytes, exposures, dimension, scored, residuals, locals, averages, journeys,
+});
 
 impl<L> Row<L> {
     /// One peer's, or token's, state.
@@ -227,10 +235,10 @@ pub struct Totals {
 
 impl Totals {
     /// Adds the next peer.
-    pub(super) fn add(&mut self, messages: u64, bytes: u64, account: &Account) {
+    pub(super) fn add(&mut self, messages: u64, bytes: u64, exposure: Exposure) {
         self.messages += messages;
         self.bytes += bytes;
-        self.exposures.push(account.exposure());
+        self.exposures.push(exposure);
     }
 }
 
@@ -253,12 +261,30 @@ pub(super) struct Part<L> {
     row: Row<L>,
 }
 
+pack_fields!(Part<L> { first, row });
+
+impl<L> Part<L> {
+    /// The same with the figures of what a token carried: they take the samples of all peers.
+    pub(super) fn with_tokens_scored<R: Probe<Local = L>>(mut self, probe: &R) -> Self {
+        let row = &mut self.row;
+        if !row.journeys.is_empty() {
+            let average = (!row.averages.is_empty()).then_some(row.averages.as_slice());
+            let residual = row.residuals.first().copied().unwrap_or_default();
+            let snapshot = Snapshot { scored: &row.scored, average, residual };
+            row.locals = vec![probe.token(self.first as u32, &snapshot)];
+        }
+        self
+    }
+}
+
 /// A worker's side: gathers the deposits of its peers and hands over each round once it has all.
 pub(super) struct Gathering<'a, R: Probe> {
     probe: &'a R,
     schedule: Schedule,
     first: usize,
     peers: usize,
+    /// Whether tokens are scored here, and not where all rows are.
+    scores_tokens: bool,
     open: BTreeMap<Round, (usize, Row<R::Local>)>,
     rows: Sender<Part<R::Local>>,
 }
@@ -270,7 +296,14 @@ impl<'a, R: Probe> Gathering<'a, R> {
         peers: usize,
         rows: Sender<Part<R::Local>>,
     ) -> Self {
-        Self { probe, schedule, first, peers, open: BTreeMap::new(), rows }
+        let open = BTreeMap::new();
+        Self { probe, schedule, first, peers, scores_tokens: true, open, rows }
+    }
+
+    /// The same, which leaves it to another process to score tokens.
+    #[must_use]
+    pub(super) fn leaving_tokens(self) -> Self {
+        Self { scores_tokens: false, ..self }
     }
 
     /// Whether this round is measured.
@@ -339,11 +372,13 @@ impl<R: Probe> Gathering<'_, R> {
             dimension: snapshot.scored.len(),
             scored: snapshot.scored.to_vec(),
             residuals: vec![snapshot.residual],
-            locals: vec![self.probe.token(task, snapshot)],
+            locals: vec![R::Local::default()],
             averages: snapshot.average.unwrap_or_default().to_vec(),
             journeys: vec![*journey],
         };
-        let _ = self.rows.send(Part { first: task as usize, row });
+        let part = Part { first: task as usize, row };
+        let part = if self.scores_tokens { part.with_tokens_scored(self.probe) } else { part };
+        let _ = self.rows.send(part);
     }
 
     /// What a peer leaves when the run is over.

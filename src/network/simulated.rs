@@ -12,31 +12,35 @@
 
 mod board;
 mod event;
+mod exchange;
 mod layout;
 #[cfg(test)]
 mod oracle;
 mod shard;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
+use crossbeam_channel::{bounded, unbounded};
 
 pub use self::board::Arrivals;
-use self::event::{Batch, Pending, Verdict};
-use self::layout::Layout;
+use self::event::Verdict;
+use self::exchange::{Exchange, Lead, Parts};
+pub use self::layout::Layout;
 use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
 use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect};
 use super::peer::Peer;
+use super::ranks::Ranks;
 use super::{Ending, Outcome, Topology};
-use crate::privacy::Account;
+use crate::privacy::{Exposure, pack_fields};
 use crate::units::PeerId;
 
 /// Rows that workers may be ahead of the measuring thread.
 const ROWS_AHEAD: usize = 4;
 
+/// Runs all peers in this process, on so many workers.
 pub(super) fn run<P: Peer, R: Probe>(
     workers: usize,
     topology: &Topology,
@@ -46,62 +50,100 @@ pub(super) fn run<P: Peer, R: Probe>(
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
-    let n = peers.len();
-    let layout = Layout::new(topology, &peers, workers);
+    let layout = Layout::new(topology, |peer| peers[peer.index()].weight(), 1, workers);
+    let peers = layout.by_place(peers);
+    run_share((&layout, None), topology, links, peers, observation, interrupt, on_row)
+}
+
+/// Runs the peers of this process, in the order of their places, and with other ranks, if there are any,
+/// those of the others. Rows, and how it ended, are known on rank 0 alone.
+pub(super) fn run_share<P: Peer, R: Probe>(
+    (layout, ranks): (&Layout, Option<&dyn Ranks>),
+    topology: &Topology,
+    links: &Links,
+    peers: Vec<P>,
+    observation: (&R, Schedule),
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+) -> Result<Outcome<R::Local>, NetworkError> {
     let (stop, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
+    let rank = ranks.map_or(0, Ranks::rank);
 
     let ends = std::thread::scope(|scope| {
         // Owned by the scope: if measuring panics, the workers find the channel closed and the flag
         // set, and the scope can end.
-        let (rows, parts) = bounded(ROWS_AHEAD * layout.workers());
+        let (rows, parts) = match rank {
+            0 => bounded(ROWS_AHEAD * layout.workers()),
+            _ => unbounded(),
+        };
         let _raised = RaiseOnDrop(&abandoned);
-        let mut peers = layout.by_place(peers).into_iter();
-        let exchanges = Exchange::between(layout.workers());
+        let shards = layout.shards_of(rank);
+        let lead = ranks.map(|ranks| {
+            let there = || Parts::Sent(parts.clone());
+            let parts = if rank == 0 { Parts::Measured(rows.clone()) } else { there() };
+            Lead::new(ranks, observation.0, parts)
+        });
+        let mut peers = peers.into_iter();
+        let exchanges = Exchange::between(shards.clone(), lead);
         let mut handles = Vec::new();
-        for (worker, exchange) in exchanges.into_iter().enumerate() {
-            let range = layout.range(worker);
+        for (shard, exchange) in shards.zip(exchanges) {
+            let range = layout.range(shard);
             let own: Vec<P> = peers.by_ref().take(range.len()).collect();
             let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
-            let (layout, stop, abandoned) = (&layout, &stop, &abandoned);
+            let gathering = if rank == 0 { gathering } else { gathering.leaving_tokens() };
+            let (stop, abandoned) = (&stop, &abandoned);
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let shard = Shard::new(worker, layout, own, topology, links, gathering);
-                work(shard, &exchange, asked_to_stop)
+                let shard = Shard::new(shard, layout, own, topology, links, gathering);
+                work(shard, exchange, asked_to_stop)
             }));
         }
         drop(rows);
-        let slots = observation.1.slots(n);
-        collect(&parts, slots, layout.order(), on_row, || stop.store(true, Ordering::Relaxed));
+        if rank == 0 {
+            let slots = observation.1.slots(topology.peers());
+            collect(&parts, slots, layout.order(), on_row, || stop.store(true, Ordering::Relaxed));
+        }
         handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
     });
     let stopped = stop.into_inner();
+    // Where the engine itself failed, outside of any peer, it is not ours to dress up.
+    let ends = ends.into_iter().map(|end| end.unwrap_or_else(|payload| resume_unwind(payload)));
+    let mut ends: Vec<WorkerEnd<R::Local>> = ends.collect();
+    if let Some(ranks) = ranks {
+        ends = ranks.gathered(ends)?.into_iter().flatten().collect();
+        if rank != 0 {
+            return Ok(Outcome::cut_short(Ending::Finished));
+        }
+    }
+    outcome(ends, stopped, layout, topology)
+}
 
+/// How the run ended, from how all workers did, in their order.
+fn outcome<L>(
+    ends: Vec<WorkerEnd<L>>,
+    stopped: bool,
+    layout: &Layout,
+    topology: &Topology,
+) -> Result<Outcome<L>, NetworkError> {
     let name = |peer: PeerId| topology.name(peer).into_owned();
     let mut waiting = Vec::new();
     let (mut quiescent, mut retired) = (true, false);
     let (mut sent, mut partings) = (Vec::new(), Vec::new());
     for end in ends {
         match end {
-            Ok(Ok(End::Quiescent {
-                waiting: waits,
-                retired: left,
-                partings: parted,
-                sent: more,
-            })) => {
+            Ok(Some(Quiet { waiting: waits, retired: left, partings: parted, sent: more })) => {
                 waiting.extend(waits);
                 retired |= left;
                 partings.extend(parted);
                 sent.extend(more);
             }
-            Ok(Ok(End::Told)) => quiescent = false,
+            Ok(None) => quiescent = false,
             // What peers do beyond the row that stopped the run is not reported.
-            Ok(Err(_)) if stopped => {}
-            Ok(Err((peer, message))) => {
+            Err(_) if stopped => {}
+            Err((peer, message)) => {
                 return Err(NetworkError::Failed { peer: name(peer), message });
             }
-            // The engine itself failed, outside of any peer: not ours to dress up.
-            Err(payload) => std::panic::resume_unwind(payload),
         }
     }
     waiting.sort_unstable_by_key(|&(peer, _)| peer);
@@ -112,8 +154,8 @@ pub(super) fn run<P: Peer, R: Probe>(
         return Ok(Outcome::cut_short(Ending::Interrupted));
     }
     let mut totals = Totals::default();
-    for (messages, bytes, account) in layout.by_peer(sent) {
-        totals.add(messages, bytes, &account);
+    for (messages, bytes, exposure) in layout.by_peer(sent) {
+        totals.add(messages, bytes, exposure);
     }
     let partings = layout.by_peer(partings).into_iter().flatten().collect();
     if retired {
@@ -141,132 +183,64 @@ impl Drop for RaiseOnDrop<'_> {
     }
 }
 
-/// How a worker ended.
-enum End<L> {
-    /// Nothing is under way any more; these of its peers still wait, and some may have retired.
-    Quiescent {
-        waiting: Vec<(PeerId, Vec<PeerId>)>,
-        retired: bool,
-        /// In the order of places, like what was sent: messages, bytes, and the account of it.
-        partings: Vec<Option<Parting<L>>>,
-        sent: Vec<(u64, u64, Account)>,
-    },
-    /// It was told to stop, or another worker failed.
-    Told,
+/// How a worker ended: quiet, or told to stop by another, or by a peer that could not go on.
+type WorkerEnd<L> = Result<Option<Quiet<L>>, (PeerId, String)>;
+
+/// What a worker has to say when nothing is under way any more.
+struct Quiet<L> {
+    /// Who of its peers still waits, and for whom.
+    waiting: Vec<(PeerId, Vec<PeerId>)>,
+    /// Whether any have retired.
+    retired: bool,
+    /// In the order of places, like what was sent: messages, bytes, and what they tell.
+    partings: Vec<Option<Parting<L>>>,
+    sent: Vec<(u64, u64, Exposure)>,
 }
+
+pack_fields!(Quiet<L> { waiting, retired, partings, sent });
 
 /// One worker's life: start the peers, then window after window.
 fn work<P: Peer, R: Probe>(
     mut shard: Shard<'_, P, R>,
-    exchange: &Exchange<P::Message>,
+    mut exchange: Exchange<'_, P::Message, R>,
     asked_to_stop: impl Fn() -> bool,
-) -> Result<End<R::Local>, (PeerId, String)> {
+) -> WorkerEnd<R::Local> {
     let mut window = None;
     loop {
-        let ran = catch_unwind(AssertUnwindSafe(|| match window {
-            None => shard.start(),
-            Some(window) => shard.run_window(window, &asked_to_stop),
-        }));
-        let failure = match ran {
-            Ok(()) => shard.failure(),
-            Err(payload) => Some((shard.running(), panic_message(&*payload))),
-        };
+        let mut failure = caught(&mut shard, |shard| shard.border(window, &asked_to_stop));
+        let agreed = exchange.swap(&mut shard, &mut |shard| {
+            if failure.is_none() {
+                failure = caught(shard, |shard| shard.interior(window, &asked_to_stop));
+            }
+            match &failure {
+                Some(_) => Verdict::Failed,
+                None if shard.broken_off() => Verdict::Failed,
+                None if asked_to_stop() => Verdict::Stop,
+                None => Verdict::Go,
+            }
+        });
         if let Some(failure) = failure {
-            exchange.hang_up();
             return Err(failure);
         }
-        if shard.broken_off() {
-            exchange.hang_up();
-            return Ok(End::Told);
-        }
-        let own = if asked_to_stop() { Verdict::Stop } else { Verdict::Go };
-        match exchange.swap(&mut shard, own) {
-            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(End::Told),
+        match agreed {
+            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(None),
             (_, None) => {
                 let (waiting, retired) = (shard.waiting(), shard.retired());
-                let (partings, sent) = (shard.partings(), shard.into_sent());
-                return Ok(End::Quiescent { waiting, retired, partings, sent });
+                let (partings, sent) = (shard.partings(), shard.sent());
+                return Ok(Some(Quiet { waiting, retired, partings, sent }));
             }
             (Verdict::Go, next) => window = next,
         }
     }
 }
 
-/// A worker's channels to and from every other, in the order of workers.
-struct Exchange<M> {
-    to: Vec<(usize, Sender<Batch<M>>)>,
-    from: Vec<Receiver<Batch<M>>>,
-}
-
-impl<M> Exchange<M> {
-    /// A channel for each ordered pair of workers.
-    fn between(workers: usize) -> Vec<Self> {
-        let mut all: Vec<Self> =
-            (0..workers).map(|_| Self { to: Vec::new(), from: Vec::new() }).collect();
-        for a in 0..workers {
-            for b in (0..workers).filter(|&b| b != a) {
-                // A worker is at most one window ahead of another.
-                let (sender, receiver) = bounded(2);
-                all[a].to.push((b, sender));
-                all[b].from.push(receiver);
-            }
-        }
-        all
+/// Does something with a shard: the peer that could not go on, and why, if there was one.
+fn caught<'a, P: Peer, R: Probe>(
+    shard: &mut Shard<'a, P, R>,
+    act: impl FnOnce(&mut Shard<'a, P, R>),
+) -> Option<(PeerId, String)> {
+    match catch_unwind(AssertUnwindSafe(|| act(shard))) {
+        Ok(()) => shard.failure(),
+        Err(payload) => Some((shard.running(), panic_message(&*payload))),
     }
-
-    /// Gives every other worker its events, takes theirs, and agrees with them on the next window:
-    /// none if nothing is under way anywhere.
-    fn swap<P: Peer<Message = M>, R: Probe>(
-        &self,
-        shard: &mut Shard<'_, P, R>,
-        own: Verdict,
-    ) -> (Verdict, Option<u64>) {
-        let mut verdict = own;
-        let mut next = shard.next_window();
-        let told = next;
-        for (worker, sender) in &self.to {
-            let _ = sender.send(Batch {
-                pending: shard.take_outgoing(*worker),
-                next: told,
-                verdict: own,
-            });
-        }
-        for receiver in &self.from {
-            match wait(receiver) {
-                Ok(batch) => {
-                    shard.accept(batch.pending);
-                    next = [next, batch.next].into_iter().flatten().min();
-                    verdict = verdict.max(batch.verdict);
-                }
-                // The other worker failed; its own end says how.
-                Err(_) => verdict = Verdict::Failed,
-            }
-        }
-        (verdict, next)
-    }
-
-    /// Tells the others that this worker is no more.
-    fn hang_up(&self) {
-        for (_, sender) in &self.to {
-            let _ = sender.send(Batch {
-                pending: Pending::default(),
-                next: None,
-                verdict: Verdict::Failed,
-            });
-        }
-    }
-}
-
-/// Looks for a batch that is due any moment before going to sleep for it: a window may be
-/// microseconds of work, and to be woken takes longer.
-fn wait<T>(receiver: &Receiver<T>) -> Result<T, RecvError> {
-    const LOOKS: u32 = 2000;
-    for _ in 0..LOOKS {
-        match receiver.try_recv() {
-            Ok(batch) => return Ok(batch),
-            Err(TryRecvError::Disconnected) => return Err(RecvError),
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
-        }
-    }
-    receiver.recv()
 }

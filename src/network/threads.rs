@@ -161,7 +161,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         .map(|wait| wait.unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
         .collect();
     let mut totals = Totals::default();
-    lives.iter().for_each(|life| totals.add(life.messages, life.bytes, &life.account));
+    lives.iter().for_each(|life| totals.add(life.messages, life.bytes, life.account.exposure()));
     let partings = lives.iter_mut().filter_map(|life| life.parting.take()).collect();
     if lives.iter().any(|life| life.retired) {
         return Ok(Outcome { ending: Ending::Retired, totals, partings });

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Spent;
+use super::{Spent, Wire, WireError};
 use crate::random::Draw;
 
 /// Which pieces of a data record a value may tell something about.
@@ -445,6 +445,21 @@ impl<T> Settled<T> {
     }
 }
 
+impl<T: Wire> Settled<T> {
+    /// Appends it, to be taken on its way by another process of the same run.
+    pub(crate) fn pack(&self, bytes: &mut Vec<u8>) {
+        self.0.pack(bytes);
+    }
+
+    /// Takes one off the front. Its release was booked where it was packed.
+    ///
+    /// # Errors
+    /// Too few bytes.
+    pub(crate) fn unpack(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        T::unpack(bytes).map(Self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -531,6 +546,16 @@ mod tests {
         assert_eq!(settled.value(), &7);
         let arrived = settled.arrived();
         assert_eq!((arrived.charge(), arrived.value()), (&Charge::Public, &7));
+    }
+
+    #[test]
+    fn what_is_on_its_way_can_go_on_in_another_process() {
+        let settled = in_the_clear(7_u32, Pieces::RECORD).settled();
+        let mut bytes = Vec::new();
+        settled.pack(&mut bytes);
+        let mut rest = bytes.as_slice();
+        assert_eq!(Settled::unpack(&mut rest), Ok(settled));
+        assert!(rest.is_empty());
     }
 
     /// Mean, variance and mean absolute value over 40,000 draws, each within five of its standard

@@ -121,6 +121,22 @@ impl TryFrom<Written> for Spent {
 }
 
 impl Spent {
+    /// Σμ², the Laplace releases and the pure ones by their loss: all that it is.
+    pub(super) fn sums(&self) -> (f64, [&Vec<(f64, u64)>; 2]) {
+        (self.mu_squared, [&self.laplace.0, &self.pure.0])
+    }
+
+    /// What has these [`sums`](Self::sums).
+    pub(super) fn of_sums(
+        mu_squared: f64,
+        laplace: Vec<(f64, u64)>,
+        pure: Vec<(f64, u64)>,
+    ) -> Self {
+        Self { mu_squared, laplace: Groups(laplace), pure: Groups(pure) }
+    }
+}
+
+impl Spent {
     /// One Gaussian release with μ = Δ/σ.
     pub fn gaussian(mu: f64) -> Self {
         Self { mu_squared: gaussian_square(mu), ..Self::default() }

@@ -1,8 +1,13 @@
 //! How messages look in bytes.
 
+mod pack;
+
 use std::sync::Arc;
 
 use thiserror::Error;
+
+pub use pack::Pack;
+pub(crate) use pack::pack_fields;
 
 use crate::units::Round;
 
@@ -25,6 +30,19 @@ pub trait Wire: Sized {
     /// # Errors
     /// Too few bytes.
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError>;
+
+    /// Appends all that a message is in the simulation, which may be more than what it says: how a run
+    /// takes it from one of its processes to another. Neither counted nor seen by peers.
+    fn pack(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+    /// Takes off the front what [`pack`](Self::pack) appended: the same, to the last bit.
+    ///
+    /// # Errors
+    /// Too few bytes.
+    fn unpack(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        Self::decode(bytes)
+    }
 
     /// Some number made of the first few hundred bytes of what it points to, if it does: after that
     /// they are near the processor. No more than a hint to be quick.

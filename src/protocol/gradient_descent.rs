@@ -322,6 +322,8 @@ impl Peer for GradientPeer {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::three_peers::{self, ENGINES};
     use super::*;
     use crate::data::Partition;
@@ -429,6 +431,22 @@ mod tests {
             said.encode(&mut bytes);
             assert_eq!(bytes.len(), said.size());
             assert_eq!(Say::decode(&mut bytes.as_slice()), Ok(said));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn messages_survive_the_way_to_another_process(
+            number in 0..GREETING,
+            words in prop::collection::vec(any::<u64>(), 0..6),
+        ) {
+            let state = words.iter().map(|&word| f64::from_bits(word)).collect();
+            for said in [Say::Degree(number), Say::State(Round(number), state)] {
+                let (mut bytes, mut again) = (Vec::new(), Vec::new());
+                said.pack(&mut bytes);
+                Say::unpack(&mut bytes.as_slice()).unwrap().pack(&mut again);
+                prop_assert_eq!(again, bytes);
+            }
         }
     }
 }

@@ -433,3 +433,38 @@ impl Say {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_parties_say_survives_the_wire_and_the_way_to_another_process(
+            number in 0..NUMBER,
+            words in prop::collection::vec(any::<u64>(), 0..6),
+        ) {
+            let values = || words.iter().map(|&word| f64::from_bits(word)).collect();
+            for said in [
+                Say::Tree(number),
+                Say::Up(Round(number), words.clone().into()),
+                Say::Down(Round(number), values()),
+                Say::Degree(number),
+                Say::Estimate(Round(number), values()),
+            ] {
+                let (mut sent, mut packed) = (Vec::new(), Vec::new());
+                said.encode(&mut sent);
+                said.pack(&mut packed);
+                prop_assert_eq!(sent.len(), said.size());
+                let mut again = Vec::new();
+                Say::decode(&mut sent.as_slice()).unwrap().encode(&mut again);
+                prop_assert_eq!(&again, &sent);
+                again.clear();
+                Say::unpack(&mut packed.as_slice()).unwrap().pack(&mut again);
+                prop_assert_eq!(&again, &packed);
+            }
+        }
+    }
+}

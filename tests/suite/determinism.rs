@@ -3,27 +3,27 @@
 use crate::workbench::{SCENARIO, Workbench, assert_same_files};
 
 /// What is set over the small scenario.
-type Case = &'static [&'static str];
+pub(crate) type Case = &'static [&'static str];
 
-const LOSSY_RING: Case = &[
+pub(crate) const LOSSY_RING: Case = &[
     "topology={ring: {peers: 9}}",
     "network.links.loss={probability: 0.2, timeout: 0.05}",
     "protocol.admm.penalty=auto",
 ];
-const RANDOM_LATENCY_ON_A_STAR: Case = &[
+pub(crate) const RANDOM_LATENCY_ON_A_STAR: Case = &[
     "topology={star: {peers: 8}}",
     "network.links.latency={min: 0.001, extra: {log-normal: {median: 0.005, sigma: 1}}}",
     "measure.stop={consensus_gap: 1.0e-3, dual_residual: 1.0e-2}",
     "protocol.admm.rounds=200",
 ];
-const NARROW_GRID: Case =
+pub(crate) const NARROW_GRID: Case =
     &["topology={grid: {rows: 3, columns: 4}}", "network.links.bandwidth={up: 5000, down: 2000}"];
-const STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER: Case = &[
+pub(crate) const STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER: Case = &[
     "topology={complete: {peers: 7}}",
     "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
     "data.preprocess=[standardise, unit-ball]",
 ];
-const A_GRAPH_PER_REPEAT: Case = &[
+pub(crate) const A_GRAPH_PER_REPEAT: Case = &[
     "topology={erdos-renyi: {peers: 12, links: 20, resample: true}}",
     "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
     "data={source: {linear-regression: {dimension: 4, norm: 1, noise: 0.1, bound: 2}}, \
@@ -31,7 +31,7 @@ const A_GRAPH_PER_REPEAT: Case = &[
     "model.loss=squared",
 ];
 /// More peers than one block of sums holds, so that sums cross from one worker to the next.
-const SEVERAL_BLOCKS_WITH_EVERY_TROUBLE: Case = &[
+pub(crate) const SEVERAL_BLOCKS_WITH_EVERY_TROUBLE: Case = &[
     "topology={random-regular: {peers: 2100, degree: 4}}",
     "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 2}}",
     "network.links={latency: {min: 0.001, extra: {log-normal: {median: 0.002, sigma: 0.5}}}, \
@@ -40,17 +40,17 @@ const SEVERAL_BLOCKS_WITH_EVERY_TROUBLE: Case = &[
     "measure.every=2",
 ];
 
-const DESCENT_OVER_LOSSY_LINKS: Case = &[
+pub(crate) const DESCENT_OVER_LOSSY_LINKS: Case = &[
     "topology={grid: {rows: 2, columns: 4}}",
     "protocol={gradient-descent: {step: 0.1, rounds: 30}}",
     "network.links.loss={probability: 0.1, timeout: 0.02}",
 ];
-const TRACKING_AMONG_STRAGGLERS: Case = &[
+pub(crate) const TRACKING_AMONG_STRAGGLERS: Case = &[
     "topology={star: {peers: 6}}",
     "protocol={gradient-tracking: {rounds: 30}}",
     "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
 ];
-const EVERY_NOISE: Case = &[
+pub(crate) const EVERY_NOISE: Case = &[
     "topology={erdos-renyi: {peers: 9, links: 14, resample: true}}",
     "data={source: twonorm, samples: {per-peer: 8}, test_share: 0.3, \
      preprocess: [clip: {norm: 4}], partition: {dirichlet-sizes: {alpha: 2}}}",
@@ -61,7 +61,7 @@ const EVERY_NOISE: Case = &[
     "network.links.loss={probability: 0.1, timeout: 0.02}",
     "measure.what=[consensus, optimum, risk, train, test, privacy, average]",
 ];
-const NOISE_UNTIL_THE_BUDGET_IS_SPENT: Case = &[
+pub(crate) const NOISE_UNTIL_THE_BUDGET_IS_SPENT: Case = &[
     "topology={star: {peers: 6}}",
     "data.preprocess=[unit-sphere]",
     "protocol.admm.primal_noise={deviation: [3, 1, 0.5, 2, 1, 4], decay: 0.95}",
@@ -69,7 +69,7 @@ const NOISE_UNTIL_THE_BUDGET_IS_SPENT: Case = &[
     "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
     "measure.stop={epsilon: 4}",
 ];
-const MASKED_SUMS_OVER_LOSSY_LINKS: Case = &[
+pub(crate) const MASKED_SUMS_OVER_LOSSY_LINKS: Case = &[
     "topology={erdos-renyi: {peers: 9, links: 14, resample: true}}",
     "data={source: twonorm, samples: {per-peer: 8}, test_share: 0.3, \
      preprocess: [unit-sphere], partition: {random-sizes: {floor: 0.2}}, without: [4]}",
@@ -77,7 +77,7 @@ const MASKED_SUMS_OVER_LOSSY_LINKS: Case = &[
      noise: {epsilon: 2}, sum: {root: 4, colluders: 1, masks: {graph: {ring: {peers: 9}}}}}}",
     "network.links.loss={probability: 0.2, timeout: 0.02}",
 ];
-const GOSSIP_AMONG_STRAGGLERS: Case = &[
+pub(crate) const GOSSIP_AMONG_STRAGGLERS: Case = &[
     "topology={grid: {rows: 2, columns: 4}}",
     "data.preprocess=[unit-sphere]",
     "protocol={weighted-erm: {variant: published, steps: 5, step: 1, noise: {epsilon: 2}, \
@@ -85,13 +85,13 @@ const GOSSIP_AMONG_STRAGGLERS: Case = &[
     "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
     "network.compute={seconds_per_sample: 1.0e-4, speeds: {log-normal: {sigma: 1}}}",
 ];
-const FEDERATED_WITH_LOCAL_STEPS_CHOSEN: Case = &[
+pub(crate) const FEDERATED_WITH_LOCAL_STEPS_CHOSEN: Case = &[
     "topology={binary-tree: {peers: 7}}",
     "data.preprocess=[unit-sphere]",
     "protocol={federated: {variant: masked, communications: 6, noise: {epsilon: 1}}}",
     "network.links.latency={min: 0.001, extra: {log-normal: {median: 0.005, sigma: 1}}}",
 ];
-const QUERIES_OF_SEVERAL_LEARNERS: Case = &[
+pub(crate) const QUERIES_OF_SEVERAL_LEARNERS: Case = &[
     "topology={path: {peers: 6}}",
     "data.preprocess=[unit-sphere]",
     "model.loss=hinge",
@@ -102,14 +102,14 @@ const QUERIES_OF_SEVERAL_LEARNERS: Case = &[
 ];
 
 /// Enough peers on alike links for their messages to be posted, and looked at ahead.
-const MANY_WHO_POST: Case = &[
+pub(crate) const MANY_WHO_POST: Case = &[
     "topology={random-regular: {peers: 2200, degree: 4}}",
     "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 2}}",
     "protocol.admm.rounds=12",
     "measure.every=3",
 ];
 /// Numbers that say nothing about who is near whom: peers get other places.
-const NEIGHBOURS_FAR_APART_IN_NUMBER: Case = &[
+pub(crate) const NEIGHBOURS_FAR_APART_IN_NUMBER: Case = &[
     "topology={random-geometric: {peers: 150, radius: 0.2}}",
     "data={source: {linear-regression: {dimension: 4, norm: 1, noise: 0.1, bound: 2}}, \
      samples: {per-peer: 6}, test_share: 0.2}",
@@ -118,7 +118,7 @@ const NEIGHBOURS_FAR_APART_IN_NUMBER: Case = &[
     "measure.what=[consensus, optimum, risk, privacy, average]",
 ];
 /// Repeats that run side by side where there are workers for it.
-const WALKS_SIDE_BY_SIDE: Case = &[
+pub(crate) const WALKS_SIDE_BY_SIDE: Case = &[
     "topology={ring: {peers: 5}}",
     "data.preprocess=[unit-sphere]",
     "protocol={walk-sgd: {batch: 2, passes: 2, step: {constant: 0.1}, noise: {epsilon: 1}}}",

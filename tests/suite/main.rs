@@ -20,6 +20,7 @@ mod large;
 mod output;
 mod private;
 mod quickstart;
+mod ranked;
 mod real_data;
 mod report;
 mod round_trip;

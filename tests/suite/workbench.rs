@@ -56,8 +56,14 @@ impl Workbench {
 
     /// Runs the program here. It must end by itself, and never by a panic.
     pub(crate) fn hushmesh(&self, arguments: &[&str]) -> Said {
+        self.hushmesh_with(&[], arguments)
+    }
+
+    /// The same in a changed environment.
+    pub(crate) fn hushmesh_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
         let output = Command::new(env!("CARGO_BIN_EXE_hushmesh"))
             .current_dir(self.0.path())
+            .envs(variables.iter().copied())
             .env("HUSHMESH_CACHE", self.path(CACHE))
             .args(arguments)
             .timeout(Duration::from_secs(600))

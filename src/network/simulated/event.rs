@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::privacy::Settled;
+use crate::privacy::{Pack, Settled, Wire, WireError};
 use crate::units::{PeerId, SimTime};
 
 /// Something that will happen to a peer.
@@ -96,6 +96,44 @@ impl<M> Pending<M> {
     }
 }
 
+/// In bytes: how long they are, how many events, then events and posts. Only messages leave a worker, so
+/// every event is an arrival.
+impl<M: Wire> Pending<M> {
+    /// Appends all of it, and is empty.
+    pub(super) fn pack(&mut self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        0_u64.put(bytes);
+        if self.is_empty() {
+            return;
+        }
+        self.events.len().put(bytes);
+        for Event { time, receiver, sender, sequence, what } in self.events.drain(..) {
+            if let What::Arrival(message) = what {
+                (time, receiver, (sender, sequence)).put(bytes);
+                message.pack(bytes);
+            }
+        }
+        for Post { time, sender, sequence, message } in self.posts.drain(..) {
+            (time, sender, sequence).put(bytes);
+            message.pack(bytes);
+        }
+        let length = (bytes.len() - start - LENGTH) as u64;
+        bytes[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+/// Bytes of a length.
+const LENGTH: usize = size_of::<u64>();
+
+/// Takes off the front what one worker packed for another.
+pub(super) fn take_packed<'b>(bytes: &mut &'b [u8]) -> Result<&'b [u8], WireError> {
+    let length = usize::get(bytes)?;
+    let missing = || WireError { missing: length - bytes.len() };
+    let (packed, rest) = bytes.split_at_checked(length).ok_or_else(missing)?;
+    *bytes = rest;
+    Ok(packed)
+}
+
 /// Whether the workers go on. The greater wins: one worker is enough to stop all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
@@ -103,6 +141,19 @@ pub(super) enum Verdict {
     Stop,
     /// A worker is no more.
     Failed,
+}
+
+impl Pack for Verdict {
+    fn put(&self, bytes: &mut Vec<u8>) {
+        (*self as u8).put(bytes);
+    }
+    fn get(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(match u8::get(bytes)? {
+            0 => Self::Go,
+            1 => Self::Stop,
+            _ => Self::Failed,
+        })
+    }
 }
 
 /// What one worker hands another between two windows.
@@ -201,6 +252,27 @@ impl<M> Queue<M> {
             self.push_post(post);
         }
         self.recycle(pending);
+    }
+
+    /// Takes what a worker of another rank [packed](Pending::pack), without the length before it.
+    pub(super) fn accept_packed(&mut self, mut bytes: &[u8]) -> Result<(), WireError>
+    where
+        M: Wire,
+    {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let bytes = &mut bytes;
+        for _ in 0..usize::get(bytes)? {
+            let (time, receiver, (sender, sequence)) = Pack::get(bytes)?;
+            let what = What::Arrival(Settled::unpack(bytes)?);
+            self.push(Event { time, receiver, sender, sequence, what });
+        }
+        while !bytes.is_empty() {
+            let (time, sender, sequence) = Pack::get(bytes)?;
+            self.push_post(Post { time, sender, sequence, message: Settled::unpack(bytes)? });
+        }
+        Ok(())
     }
 
     /// A buffer, empty and perhaps used before.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::super::context::{Context, Port};
 use super::super::*;
-use crate::privacy::{Account, Settled, Wire, WireError, public};
+use crate::privacy::{Account, Pack, Settled, Wire, WireError, public};
 use crate::random::Streams;
 use crate::topology::Link;
 use crate::units::{PeerId, Round, Seed, SimTime};
@@ -30,6 +30,13 @@ impl Wire for Ball {
     fn encode(&self, _: &mut Vec<u8>) {}
     fn decode(_: &mut &[u8]) -> Result<Self, WireError> {
         Err(WireError { missing: 0 })
+    }
+    fn pack(&self, bytes: &mut Vec<u8>) {
+        (self.id, self.hops, self.size).put(bytes);
+    }
+    fn unpack(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        let (id, hops, size) = Pack::get(bytes)?;
+        Ok(Self { id, hops, size })
     }
 }
 
@@ -110,6 +117,28 @@ impl Probe for Nothing {
 }
 
 const SCHEDULE: Schedule = Schedule::of_peers(1, Round(1));
+
+/// The same on so many ranks with so many workers each: what rank 0 came to.
+fn run_ranked<P: Peer + Clone + Sync>(
+    (ranks, workers): (usize, usize),
+    topology: &Topology,
+    links: &Links,
+    peers: &[P],
+    schedule: Schedule,
+    on_row: &(dyn Fn(Row<()>) -> Flow + Sync),
+) -> Result<Ending, NetworkError> {
+    let ends = InProcess::run(ranks, |ranks| {
+        let layout = Layout::new(topology, |_| 1, ranks.size(), workers);
+        let own = layout.peers_of(ranks.rank()).map(|peer| peers[peer.index()].clone()).collect();
+        let (idle, home) = (AtomicBool::new(false), (&layout, ranks));
+        let observation = (&Nothing, schedule);
+        run_on_ranks(home, topology, links, own, observation, &idle, &mut |row| {
+            assert_eq!(ranks.rank(), 0, "rank 0 alone measures");
+            on_row(row)
+        })
+    });
+    ends.into_iter().map(|end| end.map(|outcome| outcome.ending)).next().expect("at least one rank")
+}
 
 fn run_parallel<P: Peer>(workers: usize, topology: &Topology, links: &Links, peers: Vec<P>) {
     let idle = AtomicBool::new(false);
@@ -317,6 +346,13 @@ proptest! {
             run_parallel(workers, &topology, &links, peers);
             prop_assert_eq!(ordered(&trace), ordered(&expected), "{} workers", workers);
         }
+        for ranks in 1..=4 {
+            let home = (ranks, 1 + (seed as usize + ranks) % 2);
+            let (trace, peers) = juggle();
+            let ending = run_ranked(home, &topology, &links, &peers, SCHEDULE, &|_| Flow::Continue);
+            prop_assert_eq!(ending, Ok(Ending::Finished));
+            prop_assert_eq!(ordered(&trace), ordered(&expected), "ranks, workers: {:?}", home);
+        }
     }
 }
 
@@ -400,6 +436,7 @@ fn lost_transmissions_cost_time_messages_and_bytes() {
 }
 
 /// Waits for a message that never comes, or panics.
+#[derive(Clone)]
 struct Broken {
     panics: bool,
     for_whom: Vec<PeerId>,
@@ -417,6 +454,7 @@ impl Peer for Broken {
 }
 
 /// Counts rounds alone; fails in one of them.
+#[derive(Clone)]
 struct Counter {
     round: Round,
     fails_in: u32,
@@ -511,5 +549,72 @@ fn stuck_and_failing_peers_end_the_run_by_name_on_both_engines() {
             "{engine:?}"
         );
         assert_eq!(outcome(engine, true), "peer 2 failed: out of ideas", "{engine:?}");
+    }
+}
+
+/// Ranks, and workers of each: fewer than the four peers and more.
+const HOMES: [(usize, usize); 5] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2)];
+
+#[test]
+fn rows_a_stop_and_a_failure_are_the_same_on_ranks() {
+    let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
+    let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
+    for home in HOMES {
+        let count = |fails_in, on_row: &(dyn Fn(Row<()>) -> Flow + Sync)| {
+            let peers = vec![Counter { round: Round(0), fails_in }; 4];
+            run_ranked(home, &ring, &links, &peers, Schedule::of_peers(1, Round(50)), on_row)
+        };
+        let seen = Mutex::new(Vec::new());
+        let finished = count(0, &|row| {
+            seen.lock().unwrap().push(row);
+            Flow::Continue
+        });
+        assert_eq!(finished, Ok(Ending::Finished));
+        let rows = seen.into_inner().unwrap();
+        assert!(rows.iter().map(|row| row.round.0).eq(1..=50), "{home:?}");
+        assert!(rows.iter().all(|row| row.residuals.len() == 4 && row.scored == [0.0; 4]));
+        let stops = |row: Row<()>| if row.round.0 == 5 { Flow::Stop } else { Flow::Continue };
+        assert_eq!(count(8, &stops), Ok(Ending::Stopped), "{home:?}");
+        let error = count(8, &|_| Flow::Continue).unwrap_err().to_string();
+        assert_eq!(error, "peer 0 failed: tired", "{home:?}");
+    }
+}
+
+#[test]
+fn stuck_and_failing_peers_are_named_across_ranks() {
+    let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
+    let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
+    for home in HOMES {
+        for (panics, expected) in [
+            (false, "the peers are stuck: 0 waits for 1, 3; 1 waits for 0, 2"),
+            (true, "peer 2 failed: out of ideas"),
+        ] {
+            let broken = |peer: PeerId| Broken {
+                panics: panics && peer.0 == 2,
+                for_whom: if peer.0 < 2 { ring.neighbours(peer).to_vec() } else { Vec::new() },
+            };
+            let peers: Vec<Broken> = ring.ids().map(broken).collect();
+            let end = run_ranked(home, &ring, &links, &peers, SCHEDULE, &|_| Flow::Continue);
+            assert_eq!(end.unwrap_err().to_string(), expected, "{home:?}");
+        }
+    }
+}
+
+#[test]
+fn whoever_is_interrupted_ends_the_run_on_all_ranks() {
+    let ring = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 0)], &[]);
+    let links = Links::new(&NetworkConfig::default(), &ring, &Streams::new(Seed(1), 0));
+    for interrupted in 0..3 {
+        let ends = InProcess::run(3, |ranks| {
+            let layout = Layout::new(&ring, |_| 1, 3, 1);
+            let own =
+                layout.peers_of(ranks.rank()).map(|_| Counter { round: Round(0), fails_in: 0 });
+            let flag = AtomicBool::new(ranks.rank() == interrupted);
+            let observation = (&Nothing, Schedule::of_peers(1, Round(50)));
+            let home = (&layout, ranks);
+            let on_row = &mut |_| Flow::Continue;
+            run_on_ranks(home, &ring, &links, own.collect(), observation, &flag, on_row)
+        });
+        assert_eq!(ends[0].as_ref().unwrap().ending, Ending::Interrupted);
     }
 }

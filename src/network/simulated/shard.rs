@@ -10,7 +10,7 @@ use crate::network::context::{Context, Port, each};
 use crate::network::links::Links;
 use crate::network::observe::{Deposit, Gathering, Journey, Parting, Probe, Snapshot};
 use crate::network::peer::{Peer, Received};
-use crate::privacy::{Account, Settled, Wire};
+use crate::privacy::{Account, Exposure, Settled, Wire, WireError};
 use crate::topology::Topology;
 use crate::units::{PeerId, Round, SimTime};
 
@@ -106,6 +106,13 @@ const FAR: usize = 2048;
 /// For so many peers at a time their messages are looked at ahead.
 const AHEAD: usize = 8;
 
+/// Who is at work: in a window, and at the start, peers with links to other ranks come first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Border,
+    Interior,
+}
+
 /// A worker's share of the network.
 pub(super) struct Shard<'a, P: Peer, R: Probe> {
     first: usize,
@@ -124,6 +131,10 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     posting: Option<(SimTime, Reach)>,
     mail: Mail<'a, P::Message>,
     board: Board<P::Message>,
+    /// What happens in the window that is being run, beside what is on the board.
+    happening: Pending<P::Message>,
+    /// Whether the peer at each place has links to other ranks; empty without any.
+    borders: Vec<bool>,
     gathering: Gathering<'a, R>,
     workspace: Vec<f64>,
     order: Vec<u32>,
@@ -159,6 +170,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                 links_of_shard += topology.degree(layout.peer(place)) as u32;
             }
         }
+        let others = layout.shards() > layout.workers();
+        let own = layout.shards_of(worker / layout.workers());
+        let beyond = |peer: &PeerId| !own.contains(&layout.worker(layout.place(*peer)));
+        let borders = range.clone().filter(|_| others);
+        let borders =
+            borders.map(|place| topology.neighbours(layout.peer(place)).iter().any(beyond));
+        let borders = borders.collect();
         let posting = links.common_latency().map(|time| (time, layout.reach(topology, worker)));
         Self {
             first: range.start,
@@ -178,11 +196,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                 worker,
                 layout,
                 queue: Queue::new(links.window(), layout.workers() - 1),
-                outgoing: (0..layout.workers()).map(|_| Pending::default()).collect(),
+                outgoing: (0..layout.shards()).map(|_| Pending::default()).collect(),
                 outgoing_next: None,
                 own: BinaryHeap::new(),
                 window: None,
             },
+            happening: Pending::default(),
+            borders,
             gathering,
             workspace: Vec::new(),
             order: Vec::new(),
@@ -209,29 +229,79 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.broken_off
     }
 
-    /// Starts every peer.
-    pub(super) fn start(&mut self) {
-        self.peers.iter_mut().for_each(Peer::make_room);
-        for place in 0..self.peers.len() {
-            let peer = self.layout.peer(self.first + place);
-            self.call(peer, place, SimTime::ZERO, |peer, context| peer.start(context));
+    /// The first part of a window's work, or of the start before the first window: that of the peers with
+    /// links to other ranks. What they say goes beyond the process; what the others say does not.
+    pub(super) fn border(&mut self, window: Option<u64>, asked_to_stop: &impl Fn() -> bool) {
+        match window {
+            None => {
+                self.peers.iter_mut().for_each(Peer::make_room);
+                self.start(Turn::Border);
+            }
+            Some(window) => {
+                self.open_window(window);
+                self.run_window(Turn::Border, asked_to_stop);
+            }
         }
     }
 
-    /// Runs all that happens in a window, peer after peer, each peer's in its order. Peers that make
-    /// work for themselves could go on in it for long: between two pieces of it they may be broken off.
-    pub(super) fn run_window(&mut self, window: u64, asked_to_stop: &impl Fn() -> bool) {
+    /// The rest of it.
+    pub(super) fn interior(&mut self, window: Option<u64>, asked_to_stop: &impl Fn() -> bool) {
+        match window {
+            None => self.start(Turn::Interior),
+            Some(_) => {
+                if !self.broken_off {
+                    self.run_window(Turn::Interior, asked_to_stop);
+                }
+                self.close_window();
+            }
+        }
+    }
+
+    /// Starts every peer whose turn it is.
+    fn start(&mut self, turn: Turn) {
+        for place in 0..self.peers.len() {
+            if self.is_turn_of(place, turn) {
+                let peer = self.layout.peer(self.first + place);
+                self.call(peer, place, SimTime::ZERO, |peer, context| peer.start(context));
+            }
+        }
+    }
+
+    /// Whether it is a peer's turn, by its place. Without other ranks everybody is in the interior.
+    #[inline]
+    fn is_turn_of(&self, place: usize, turn: Turn) -> bool {
+        self.borders.get(place).is_some_and(|&border| border) == (turn == Turn::Border)
+    }
+
+    /// Takes all that happens in a window.
+    fn open_window(&mut self, window: u64) {
         let mut pending = self.mail.queue.take(window);
         self.mail.window = Some(window);
         self.put_up(&mut pending);
         self.sort(&pending.events);
-        let order = std::mem::take(&mut self.order);
-        if self.board.posts.is_empty() {
-            self.run_events(&order, &mut pending.events, asked_to_stop);
-        } else {
-            self.run_everybody(&order, &mut pending.events, asked_to_stop);
+        self.happening = pending;
+    }
+
+    /// Runs what happens in the window, peer after peer, each peer's in its order. Peers that make work
+    /// for themselves could go on in it for long: between two pieces of it they may be broken off.
+    fn run_window(&mut self, turn: Turn, asked_to_stop: &impl Fn() -> bool) {
+        if turn == Turn::Border && self.borders.is_empty() {
+            return;
         }
+        let order = std::mem::take(&mut self.order);
+        let mut pending = std::mem::take(&mut self.happening);
+        if self.board.posts.is_empty() {
+            self.run_events(turn, &order, &mut pending.events, asked_to_stop);
+        } else {
+            self.run_everybody(turn, &order, &mut pending.events, asked_to_stop);
+        }
+        self.happening = pending;
         self.order = order;
+    }
+
+    /// All of the window has happened.
+    fn close_window(&mut self) {
+        let mut pending = std::mem::take(&mut self.happening);
         self.take_down(&mut pending);
         self.mail.window = None;
         self.mail.queue.recycle(pending);
@@ -284,13 +354,17 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Runs a window without posts: only those have something to do who have events.
     fn run_events(
         &mut self,
+        turn: Turn,
         order: &[u32],
         events: &mut [Event<P::Message>],
         asked_to_stop: &impl Fn() -> bool,
     ) {
         for (k, &place) in order.iter().enumerate() {
+            let receiver = events[place as usize].receiver;
+            if !self.is_turn_of(self.layout.place(receiver) - self.first, turn) {
+                continue;
+            }
             let event = take_event(&mut events[place as usize]);
-            let receiver = event.receiver;
             while let Some(own) = self.mail.own_before(Some(event.order())) {
                 self.happen(own);
             }
@@ -305,6 +379,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Runs a window in which many have posted: everybody looks for posts of its neighbours.
     fn run_everybody(
         &mut self,
+        turn: Turn,
         order: &[u32],
         events: &mut [Event<P::Message>],
         asked_to_stop: &impl Fn() -> bool,
@@ -315,13 +390,16 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let mut due = Vec::new();
         let mut begin = 0;
         for place in 0..self.peers.len() {
-            if far && place % AHEAD == 0 {
+            if far && place % AHEAD == 0 && turn == Turn::Interior {
                 self.look_ahead(&board, place);
             }
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
             let own = &order[begin..end.max(begin)];
             begin = end.max(begin);
+            if !self.is_turn_of(place, turn) {
+                continue;
+            }
             let neighbours = self.topology.neighbours(receiver);
             // Neighbours are in the order of their numbers: posts of one time are in their order.
             if let (Some(time), []) = (board.time, own) {
@@ -533,14 +611,14 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         port.desk.busy_until = port.now;
     }
 
-    /// The earliest window in which this worker knows of something to do, its own or others'.
-    pub(super) fn next_window(&self) -> Option<u64> {
-        [self.mail.queue.next(), self.mail.outgoing_next].into_iter().flatten().min()
+    /// The earliest window in which this worker knows of something to do, its own or others': asked once
+    /// at the end of a window.
+    pub(super) fn next_window(&mut self) -> Option<u64> {
+        [self.mail.queue.next(), self.mail.outgoing_next.take()].into_iter().flatten().min()
     }
 
     /// What goes to another worker; an empty buffer takes its place.
     pub(super) fn take_outgoing(&mut self, worker: usize) -> Pending<P::Message> {
-        self.mail.outgoing_next = None;
         let outgoing = &mut self.mail.outgoing[worker];
         if outgoing.is_empty() {
             return Pending::default();
@@ -551,6 +629,26 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Takes what another worker has for this one.
     pub(super) fn accept(&mut self, pending: Pending<P::Message>) {
         self.mail.queue.accept(pending);
+    }
+
+    /// What goes to the workers of each other rank, in bytes: none where there is nothing.
+    pub(super) fn packed(&mut self) -> Vec<Vec<u8>> {
+        let workers = self.layout.workers();
+        let own = self.mail.worker / workers;
+        let of_ranks = self.mail.outgoing.chunks_mut(workers).enumerate();
+        let packed = of_ranks.map(|(rank, outgoing)| {
+            let mut bytes = Vec::new();
+            if rank != own && outgoing.iter().any(|outgoing| !outgoing.is_empty()) {
+                outgoing.iter_mut().for_each(|outgoing| outgoing.pack(&mut bytes));
+            }
+            bytes
+        });
+        packed.collect()
+    }
+
+    /// Takes what a worker of another rank packed for this one.
+    pub(super) fn accept_packed(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        self.mail.queue.accept_packed(bytes)
     }
 
     /// Whether any of its peers has left before the end.
@@ -564,10 +662,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.ids().zip(&self.peers).map(parting).collect()
     }
 
-    /// What its peers have sent, each with its account, in the order of places.
-    pub(super) fn into_sent(self) -> Vec<(u64, u64, Account)> {
-        let sent = |(desk, account): (Desk, Account)| (desk.messages, desk.bytes, account);
-        self.desks.into_iter().zip(self.accounts).map(sent).collect()
+    /// What its peers have sent, and what that tells of each, in the order of places.
+    pub(super) fn sent(&self) -> Vec<(u64, u64, Exposure)> {
+        let sent =
+            |(desk, account): (&Desk, &Account)| (desk.messages, desk.bytes, account.exposure());
+        self.desks.iter().zip(&self.accounts).map(sent).collect()
     }
 
     /// Which of its peers wait, and for whom.

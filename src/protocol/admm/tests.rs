@@ -66,6 +66,21 @@ fn a_message_survives_the_wire() {
     assert_eq!(Exchange::decode(&mut bytes.as_slice()), Ok(message));
 }
 
+proptest! {
+    #[test]
+    fn a_message_survives_the_way_to_another_process(
+        round: u32,
+        words in prop::collection::vec(any::<u64>(), 0..6),
+    ) {
+        let model = words.iter().map(|&word| f64::from_bits(word)).collect();
+        let mut bytes = Vec::new();
+        Exchange { round: Round(round), model }.pack(&mut bytes);
+        let back = Exchange::unpack(&mut bytes.as_slice()).unwrap();
+        prop_assert_eq!(back.round, Round(round));
+        prop_assert_eq!(back.model.iter().map(|value| value.to_bits()).collect::<Vec<_>>(), words);
+    }
+}
+
 /// What a peer held after a call: w of the round that it is in, w~ as sent, and γ of the one before.
 struct Trace {
     peer: PeerId,

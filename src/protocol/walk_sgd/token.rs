@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::network::Journey;
-use crate::privacy::{Wire, WireError};
+use crate::privacy::{Pack, Wire, WireError};
 use crate::random::{Family, Stream};
 use crate::units::{PeerId, Round};
 
@@ -147,6 +147,24 @@ impl Wire for Token {
         let pass = Pass { task, updates, destination, remaining, coins, journey };
         Ok(Self { pass: Box::new(pass), w, average })
     }
+
+    /// With what weighs nothing: the journey, and how many moves it has made, from which its coins
+    /// follow.
+    fn pack(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+        let Pass { destination, coins, journey, .. } = &*self.pass;
+        destination.put(bytes);
+        coins.moves.put(bytes);
+        journey.put(bytes);
+    }
+
+    fn unpack(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        let mut token = Self::decode(bytes)?;
+        token.pass.destination = Pack::get(bytes)?;
+        token.pass.coins.moves = Pack::get(bytes)?;
+        token.pass.journey = Pack::get(bytes)?;
+        Ok(token)
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +277,34 @@ mod tests {
             prop_assert_eq!(Token::decode(&mut rest).unwrap(), token);
             prop_assert!(rest.is_empty());
             prop_assert!(Token::decode(&mut &bytes[..bytes.len() - 1]).is_err());
+        }
+
+        #[test]
+        fn tokens_go_on_as_they_were_in_another_process(
+            moves: u64,
+            hops: u64,
+            exposed: [f64; 2],
+            words in prop::collection::vec(any::<u64>(), 0..6),
+            remaining in prop::option::of(prop::collection::vec(0_u32..3, 0..5)),
+            destination in prop::option::of(0_u32..9),
+        ) {
+            let pass = Pass {
+                task: 7,
+                updates: Round(8),
+                destination: destination.map(PeerId),
+                remaining: remaining.map(|counts| Remaining::new(counts.into())),
+                coins: Coins { moves, stream: None },
+                journey: Journey { hops, exposed, releases: 5, ..Journey::default() },
+            };
+            let w: Arc<[f64]> = words.iter().map(|&word| f64::from_bits(word)).collect();
+            let token = Token { pass: Box::new(pass), w, average: None };
+            let mut bytes = Vec::new();
+            token.pack(&mut bytes);
+            let mut rest = bytes.as_slice();
+            let back = Token::unpack(&mut rest).unwrap();
+            prop_assert!(rest.is_empty());
+            prop_assert_eq!(&back.pass, &token.pass);
+            prop_assert_eq!(back.w.iter().map(|w| w.to_bits()).collect::<Vec<_>>(), words);
         }
     }
 }

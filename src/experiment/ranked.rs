@@ -1,0 +1,202 @@
+//! One run on several ranks.
+//!
+//! Rank 0 leads: it has the run's directory, resolves what is left to theory, says which repeat is
+//! next, measures and decides. The others follow: they assemble the same repeat, run their own peers,
+//! and wait for the next order. When there is none left, for whatever reason, rank 0 says so.
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+
+use super::assembly::{Assembly, Share, Solve};
+use super::directory::RunDirectory;
+use super::run::{
+    ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
+};
+use crate::network::{Engine, Flow, NetworkError, Ranks};
+use crate::privacy::{Pack, WireError};
+use crate::protocol::Automatic;
+use crate::scenario::{Checked, Scenario};
+
+/// What rank 0 tells the others to do.
+enum Order {
+    /// Put this number in the place of `auto`.
+    Choose(f64),
+    /// Assemble this repeat.
+    Assemble(u32),
+    /// Run what was assembled.
+    Run,
+}
+
+impl Pack for Order {
+    fn put(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Choose(number) => (0_u8, *number).put(bytes),
+            Self::Assemble(repeat) => (1_u8, *repeat).put(bytes),
+            Self::Run => 2_u8.put(bytes),
+        }
+    }
+    fn get(bytes: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(match u8::get(bytes)? {
+            0 => Self::Choose(Pack::get(bytes)?),
+            1 => Self::Assemble(Pack::get(bytes)?),
+            _ => Self::Run,
+        })
+    }
+}
+
+/// Rank 0 of a run: as long as it is there, the others wait for its orders.
+pub struct Leader<'a> {
+    ranks: &'a dyn Ranks,
+    workers: usize,
+}
+
+impl<'a> Leader<'a> {
+    /// Takes the lead of these ranks, with as many workers on each as [`common_workers`] says.
+    pub fn new(ranks: &'a dyn Ranks, workers: usize) -> Self {
+        Self { ranks, workers }
+    }
+
+    /// Puts numbers in the place of `auto`, here and on the other ranks: see [`resolve`].
+    ///
+    /// # Errors
+    /// As there; and a rank that is no more.
+    pub fn resolve(&self, checked: &Checked) -> Result<Resolved, ExperimentError> {
+        let resolved = resolve(checked)?;
+        if checked.scenario().protocol.automatic().is_some()
+            && let Some(number) = resolved.scenario.protocol.chosen()
+        {
+            self.order(Order::Choose(number))?;
+        }
+        Ok(resolved)
+    }
+
+    /// Runs a scenario on all ranks: see [`execute`](super::execute).
+    ///
+    /// # Errors
+    /// As there; and what failed on another rank, which it names.
+    pub fn execute(
+        &self,
+        checked: &Checked,
+        resolved: Resolved,
+        directory: Option<&RunDirectory>,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<RunResult, ExperimentError> {
+        let options = Options { workers: Some(self.workers) };
+        execute_with(Some(self), checked, resolved, options, directory, interrupt, progress)
+    }
+
+    /// A repeat, assembled on all ranks or on none.
+    pub(super) fn assemble(
+        &self,
+        scenario: &Scenario,
+        checked: &Checked,
+        repeat: u32,
+    ) -> Result<Assembly, ExperimentError> {
+        self.order(Order::Assemble(repeat))?;
+        assemble((self.ranks, self.workers), scenario, checked, repeat, Solve::IfMeasured)
+    }
+
+    /// Has the others run what was assembled, together with this rank: the ranks.
+    pub(super) fn begin(&self) -> Result<&'a dyn Ranks, NetworkError> {
+        self.order(Order::Run)?;
+        Ok(self.ranks)
+    }
+
+    fn order(&self, order: Order) -> Result<(), NetworkError> {
+        self.ranks.from_lead(Some(order)).map(drop)
+    }
+}
+
+/// Who works with it.
+impl fmt::Display for Leader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} workers on each of {} ranks", self.workers, self.ranks.size())
+    }
+}
+
+/// The others wait no longer. Where the leader fell, everything ends anyway.
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = self.ranks.from_lead(None::<Order>);
+        }
+    }
+}
+
+/// Does what rank 0 says until there is nothing left to do. What goes wrong here rank 0 tells.
+///
+/// # Errors
+/// Rank 0 is no more.
+pub fn follow(
+    ranks: &dyn Ranks,
+    workers: usize,
+    checked: &Checked,
+    interrupt: &AtomicBool,
+) -> Result<(), ExperimentError> {
+    let mut scenario = checked.scenario().clone();
+    let mut assembly = None;
+    while let Some(order) = ranks.from_lead(None)? {
+        match order {
+            Order::Choose(number) => scenario.protocol.choose(Automatic::Value(number)),
+            Order::Assemble(repeat) => {
+                let home = (ranks, workers);
+                assembly = assemble(home, &scenario, checked, repeat, Solve::Never).ok();
+            }
+            Order::Run => {
+                let Some(assembly) = assembly.take() else { continue };
+                let engine = (Engine::Simulated { workers }, Some(ranks));
+                let measured_elsewhere = &mut |_| Flow::Continue;
+                let ran = run_peers(&scenario, &assembly, engine, interrupt, measured_elsewhere);
+                // Of other errors rank 0 has the same, and tells.
+                if let Err(ExperimentError::Network(lost @ NetworkError::Rank { .. })) = ran {
+                    return Err(lost.into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The least number of workers that any rank would start: all start that many.
+///
+/// # Errors
+/// A rank is no more.
+pub fn common_workers(
+    ranks: &dyn Ranks,
+    options: Options,
+    scenario: &Scenario,
+) -> Result<usize, NetworkError> {
+    let own = match options.engine(scenario) {
+        Engine::Simulated { workers } => workers,
+        Engine::Threads => 1,
+    };
+    Ok(ranks.all_of(&own)?.into_iter().min().unwrap_or(own))
+}
+
+/// Assembles a repeat here, and finds out whether all others could.
+fn assemble(
+    (ranks, workers): (&dyn Ranks, usize),
+    scenario: &Scenario,
+    checked: &Checked,
+    repeat: u32,
+    solve: Solve,
+) -> Result<Assembly, ExperimentError> {
+    let share = Share { rank: ranks.rank(), ranks: ranks.size(), workers };
+    let own =
+        Assembly::share(scenario, checked.base(), checked.topology(), repeat, solve, Some(share));
+    let told = own.as_ref().map(drop).map_err(ToString::to_string);
+    let all = ranks.all_of(&told)?;
+    let mut assembly = own?;
+    if let Some((rank, message)) = (0..).zip(all).find_map(|(rank, told)| Some((rank, told.err()?)))
+    {
+        return Err(NetworkError::Rank { rank, message }.into());
+    }
+    if assembly.compares_averages(scenario) {
+        let best = assembly.optimum.as_ref().map(|central| central.w.clone());
+        if let Some(best) = ranks.from_lead(best)?.filter(|_| ranks.rank() != 0) {
+            assembly.scorer.draw_tangents(&best);
+        }
+    }
+    Ok(assembly)
+}

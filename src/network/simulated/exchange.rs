@@ -1,0 +1,269 @@
+//! What workers tell each other between two windows, within a process and beyond it.
+
+use std::ops::Range;
+
+use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
+
+use super::event::{Batch, Pending, Verdict, take_packed};
+use super::shard::Shard;
+use crate::network::error::NetworkError;
+use crate::network::observe::{Part, Probe};
+use crate::network::peer::Peer;
+use crate::network::ranks::{Incoming, Ranks, garbled};
+use crate::privacy::{Pack, WireError};
+
+/// A worker's channels to and from every other of its process, in the order of workers, and its way to
+/// other ranks, where there are any.
+pub(super) struct Exchange<'a, M, R: Probe> {
+    within: Within<M>,
+    beyond: Beyond<'a, R>,
+}
+
+/// The channels to and from the others of a process.
+struct Within<M> {
+    to: Vec<(usize, Sender<Batch<M>>)>,
+    from: Vec<Receiver<Batch<M>>>,
+}
+
+/// How a worker reaches other ranks.
+enum Beyond<'a, R: Probe> {
+    /// There are none.
+    Nobody,
+    /// By its own hand: it speaks for all workers of its rank.
+    Lead(Lead<'a, R>),
+    /// Through the worker that speaks for all: it takes the bytes for each rank, and says what came.
+    Through(Sender<Vec<Vec<u8>>>, Receiver<Arrived>),
+}
+
+/// What other ranks have for one worker, and what all have agreed on.
+struct Arrived {
+    packed: Vec<Vec<u8>>,
+    verdict: Verdict,
+    next: Option<u64>,
+}
+
+impl<'a, M, R: Probe> Exchange<'a, M, R> {
+    /// A channel for each ordered pair of the workers of a process, and one of them that speaks to other
+    /// ranks.
+    pub(super) fn between(shards: Range<usize>, mut lead: Option<Lead<'a, R>>) -> Vec<Self> {
+        let workers = shards.len();
+        let mut all: Vec<Self> = (0..workers)
+            .map(|worker| {
+                let beyond = match &mut lead {
+                    Some(lead) if worker > 0 => {
+                        let (give, given) = bounded(2);
+                        let (tell, told) = bounded(2);
+                        lead.members.push((given, tell));
+                        Beyond::Through(give, told)
+                    }
+                    _ => Beyond::Nobody,
+                };
+                Self { within: Within { to: Vec::new(), from: Vec::new() }, beyond }
+            })
+            .collect();
+        if let (Some(first), Some(lead)) = (all.first_mut(), lead) {
+            first.beyond = Beyond::Lead(lead);
+        }
+        for a in 0..workers {
+            for b in (0..workers).filter(|&b| b != a) {
+                // A worker is at most one window ahead of another.
+                let (sender, receiver) = bounded(2);
+                all[a].within.to.push((shards.start + b, sender));
+                all[b].within.from.push(receiver);
+            }
+        }
+        all
+    }
+
+    /// Ends a window. What goes to other ranks is on its way while the shard does the `rest` of the
+    /// window's work and says how it stands; then every other worker of this process gets its events and
+    /// gives its own; and all workers of all ranks agree on the next window: none if nothing is under way
+    /// anywhere.
+    pub(super) fn swap<P: Peer<Message = M>>(
+        &mut self,
+        shard: &mut Shard<'_, P, R>,
+        rest: &mut dyn FnMut(&mut Shard<'_, P, R>) -> Verdict,
+    ) -> (Verdict, Option<u64>) {
+        let Self { within, beyond } = self;
+        match beyond {
+            Beyond::Nobody => {
+                let own = rest(shard);
+                within.swap(shard, own)
+            }
+            Beyond::Lead(lead) => {
+                let early = lead.early(shard);
+                let mut agreed = (Verdict::Failed, None);
+                let come = lead.ranks.exchange(early, &mut || {
+                    let own = rest(shard);
+                    agreed = within.swap(shard, own);
+                    lead.late(agreed)
+                });
+                match come.and_then(|come| lead.arrived(shard, &come, agreed)) {
+                    Ok(agreed) => agreed,
+                    // What is the matter shows again when all ranks tell how they ended.
+                    Err(_) => (Verdict::Failed, None),
+                }
+            }
+            Beyond::Through(give, told) => {
+                let _ = give.send(shard.packed());
+                let own = rest(shard);
+                let (verdict, next) = within.swap(shard, own);
+                if verdict == Verdict::Failed {
+                    return (verdict, next);
+                }
+                let Ok(Arrived { packed, verdict, next }) = wait(told) else {
+                    return (Verdict::Failed, None);
+                };
+                let taken = packed.iter().try_for_each(|bytes| shard.accept_packed(bytes));
+                (if taken.is_ok() { verdict } else { Verdict::Failed }, next)
+            }
+        }
+    }
+}
+
+impl<M> Within<M> {
+    /// Gives every other worker its events, takes theirs, and agrees with them on the next window. A
+    /// worker that has failed only says so.
+    fn swap<P: Peer<Message = M>, R: Probe>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
+        own: Verdict,
+    ) -> (Verdict, Option<u64>) {
+        let failed = own == Verdict::Failed;
+        let mut verdict = own;
+        let mut next = shard.next_window();
+        let told = next;
+        for (worker, sender) in &self.to {
+            let pending = if failed { Pending::default() } else { shard.take_outgoing(*worker) };
+            let _ = sender.send(Batch { pending, next: told, verdict: own });
+        }
+        if failed {
+            return (verdict, None);
+        }
+        for receiver in &self.from {
+            match wait(receiver) {
+                Ok(batch) => {
+                    shard.accept(batch.pending);
+                    next = [next, batch.next].into_iter().flatten().min();
+                    verdict = verdict.max(batch.verdict);
+                }
+                // The other worker failed; its own end says how.
+                Err(_) => verdict = Verdict::Failed,
+            }
+        }
+        (verdict, next)
+    }
+}
+
+/// Where measured parts go.
+pub(super) enum Parts<L> {
+    /// To the thread that measures.
+    Measured(Sender<Part<L>>),
+    /// To rank 0, with what else goes there.
+    Sent(Receiver<Part<L>>),
+}
+
+/// Another worker of the rank: what it has for each other rank, and where it hears what came.
+type Member = (Receiver<Vec<Vec<u8>>>, Sender<Arrived>);
+
+/// Speaks with other ranks for all workers of its own.
+pub(super) struct Lead<'a, R: Probe> {
+    ranks: &'a dyn Ranks,
+    probe: &'a R,
+    parts: Parts<R::Local>,
+    members: Vec<Member>,
+}
+
+impl<'a, R: Probe> Lead<'a, R> {
+    pub(super) fn new(ranks: &'a dyn Ranks, probe: &'a R, parts: Parts<R::Local>) -> Self {
+        Self { ranks, probe, parts, members: Vec::new() }
+    }
+
+    /// What the workers of this rank have for each other one.
+    fn early<P: Peer>(&self, shard: &mut Shard<'_, P, R>) -> Vec<Vec<u8>> {
+        let mut early = shard.packed();
+        for given in self.members.iter().filter_map(|(given, _)| wait(given).ok()) {
+            early.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
+        }
+        early
+    }
+
+    /// How this rank stands, and what it has measured.
+    fn late(&self, agreed: (Verdict, Option<u64>)) -> Vec<Vec<u8>> {
+        let mut parts: Vec<Part<R::Local>> = match &self.parts {
+            Parts::Measured(_) => Vec::new(),
+            Parts::Sent(parts) => parts.try_iter().collect(),
+        };
+        let bytes = (0..self.ranks.size()).map(|_| {
+            let mut bytes = Vec::new();
+            agreed.put(&mut bytes);
+            // Only rank 0 measures.
+            std::mem::take(&mut parts).put(&mut bytes);
+            bytes
+        });
+        bytes.collect()
+    }
+
+    /// Takes what other ranks sent, and hands it on.
+    fn arrived<P: Peer>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
+        come: &[Incoming],
+        (mut verdict, mut next): (Verdict, Option<u64>),
+    ) -> Result<(Verdict, Option<u64>), NetworkError> {
+        let mut packed = vec![Vec::new(); self.members.len()];
+        for (rank, come) in come.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank()) {
+            let (theirs, window) =
+                self.take(shard, come, &mut packed).map_err(|error| garbled(rank, &error))?;
+            verdict = verdict.max(theirs);
+            next = [next, window].into_iter().flatten().min();
+        }
+        for ((_, tell), packed) in self.members.iter().zip(packed) {
+            let _ = tell.send(Arrived { packed, verdict, next });
+        }
+        Ok((verdict, next))
+    }
+
+    /// Takes what one rank sent.
+    fn take<P: Peer>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
+        Incoming { early, late }: &Incoming,
+        packed: &mut [Vec<Vec<u8>>],
+    ) -> Result<(Verdict, Option<u64>), WireError> {
+        let (bytes, late) = (&mut early.as_slice(), &mut late.as_slice());
+        let agreed = Pack::get(late)?;
+        let parts: Vec<Part<R::Local>> = Pack::get(late)?;
+        if let Parts::Measured(rows) = &self.parts {
+            for part in parts {
+                // The receiver is gone only when the run is ending anyway.
+                let _ = rows.send(part.with_tokens_scored(self.probe));
+            }
+        }
+        // One after the other, each of their workers has something for each of ours.
+        while !bytes.is_empty() {
+            shard.accept_packed(take_packed(bytes)?)?;
+            for packed in &mut *packed {
+                let more = take_packed(bytes)?;
+                if !more.is_empty() {
+                    packed.push(more.to_vec());
+                }
+            }
+        }
+        Ok(agreed)
+    }
+}
+
+/// Looks for a batch that is due any moment before going to sleep for it: a window may be
+/// microseconds of work, and to be woken takes longer.
+fn wait<T>(receiver: &Receiver<T>) -> Result<T, RecvError> {
+    const LOOKS: u32 = 2000;
+    for _ in 0..LOOKS {
+        match receiver.try_recv() {
+            Ok(batch) => return Ok(batch),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    receiver.recv()
+}

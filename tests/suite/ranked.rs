@@ -1,0 +1,149 @@
+//! One seed, one result on any number of ranks. They are threads of this process: what they say to each
+//! other is what ranks under MPI say.
+
+use std::sync::atomic::AtomicBool;
+
+use hushmesh::experiment::{
+    ExperimentError, Leader, Options, RunResult, common_workers, execute, follow, resolve,
+};
+use hushmesh::network::InProcess;
+use hushmesh::scenario::Checked;
+
+use crate::determinism::{
+    A_GRAPH_PER_REPEAT, Case, DESCENT_OVER_LOSSY_LINKS, EVERY_NOISE,
+    FEDERATED_WITH_LOCAL_STEPS_CHOSEN, GOSSIP_AMONG_STRAGGLERS, LOSSY_RING, MANY_WHO_POST,
+    MASKED_SUMS_OVER_LOSSY_LINKS, NARROW_GRID, NEIGHBOURS_FAR_APART_IN_NUMBER,
+    NOISE_UNTIL_THE_BUDGET_IS_SPENT, QUERIES_OF_SEVERAL_LEARNERS, RANDOM_LATENCY_ON_A_STAR,
+    STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER, TRACKING_AMONG_STRAGGLERS, WALKS_SIDE_BY_SIDE,
+};
+use crate::workbench::{SCENARIO, Workbench};
+
+/// What rank 0 came to; `checked` says what each rank has read.
+fn on_ranks<'a>(
+    (ranks, workers): (usize, usize),
+    checked: impl Fn(usize) -> &'a Checked + Sync,
+) -> Result<RunResult, ExperimentError> {
+    let ends = InProcess::run(ranks, |ranks| {
+        let (never, checked) = (AtomicBool::new(false), checked(ranks.rank()));
+        let options = Options { workers: Some(workers) };
+        let workers = common_workers(ranks, options, checked.scenario())?;
+        if ranks.rank() > 0 {
+            follow(ranks, workers, checked, &never)?;
+            return Ok(None);
+        }
+        let leader = Leader::new(ranks, workers);
+        let resolved = leader.resolve(checked)?;
+        leader.execute(checked, resolved, None, &never, &mut |_| {}).map(Some)
+    });
+    let first = ends.into_iter().next().expect("at least one rank");
+    first.map(|result| result.expect("rank 0 has the result"))
+}
+
+/// All that files are made of. Figures are compared by what they look like: NaN is not equal to itself.
+fn told(result: &RunResult) -> String {
+    let RunResult { scenario, prediction, repeats, statement, observed, .. } = result;
+    format!("{scenario:#?} {prediction:#?} {repeats:#?} {statement:#?} {observed:#?}")
+}
+
+fn is_one_result(case: Case) {
+    let bench = Workbench::new();
+    let changes = case.iter().copied().chain(["repeat=2"]).map(String::from);
+    let checked = Checked::load(&bench.path(SCENARIO), &changes.collect::<Vec<_>>()).unwrap();
+    let never = AtomicBool::new(false);
+    let (resolved, options) = (resolve(&checked).unwrap(), Options { workers: Some(2) });
+    let alone = execute(&checked, resolved, options, None, &never, &mut |_| {}).unwrap();
+    for home in [(1, 1), (2, 1), (2, 2), (3, 1), (4, 2)] {
+        let together = on_ranks(home, |_| &checked).unwrap();
+        assert_eq!(together.fingerprint, alone.fingerprint, "{home:?}");
+        assert_eq!(told(&together), told(&alone), "{home:?}");
+    }
+}
+
+#[test]
+fn admm_on_ranks() {
+    is_one_result(LOSSY_RING);
+    is_one_result(NARROW_GRID);
+    is_one_result(STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER);
+}
+
+#[test]
+fn admm_that_stops_early_on_ranks() {
+    is_one_result(RANDOM_LATENCY_ON_A_STAR);
+    is_one_result(NOISE_UNTIL_THE_BUDGET_IS_SPENT);
+}
+
+#[test]
+fn posts_and_other_places_on_ranks() {
+    is_one_result(MANY_WHO_POST);
+    is_one_result(NEIGHBOURS_FAR_APART_IN_NUMBER);
+}
+
+#[test]
+fn noise_and_graphs_of_each_repeat_on_ranks() {
+    is_one_result(EVERY_NOISE);
+    is_one_result(A_GRAPH_PER_REPEAT);
+}
+
+#[test]
+fn gradients_on_ranks() {
+    is_one_result(DESCENT_OVER_LOSSY_LINKS);
+    is_one_result(TRACKING_AMONG_STRAGGLERS);
+}
+
+#[test]
+fn walks_on_ranks() {
+    is_one_result(WALKS_SIDE_BY_SIDE);
+    is_one_result(&[
+        "topology={barabasi-albert: {peers: 9, links: 2}}",
+        "data={source: {clusters: {classes: 3, dimension: 4, separation: 3}}, \
+         samples: {per-peer: 12}, test_share: 0.2, preprocess: [intercept, unit-sphere]}",
+        "protocol={walk-sgd: {walk: uniform, batch: 2, step: {constant: 0.1}, radius: 5, \
+         noise: {epsilon: 1}}}",
+        "measure.what=[optimum, risk, train, test, average, privacy, walk]",
+    ]);
+}
+
+#[test]
+fn sums_on_ranks() {
+    is_one_result(MASKED_SUMS_OVER_LOSSY_LINKS);
+    is_one_result(GOSSIP_AMONG_STRAGGLERS);
+    is_one_result(FEDERATED_WITH_LOCAL_STEPS_CHOSEN);
+    is_one_result(QUERIES_OF_SEVERAL_LEARNERS);
+}
+
+#[test]
+fn rows_that_do_not_stay_in_memory_on_ranks() {
+    is_one_result(&["data.keep=false", "measure.what=[consensus, risk, train, test]"]);
+    is_one_result(&["data.partition=replicated", "data.keep=false"]);
+    is_one_result(&["data.partition=replicated"]);
+}
+
+/// The leader says what is wrong elsewhere, and nobody waits for good.
+#[test]
+fn what_one_rank_cannot_read_is_told_with_its_number() {
+    let (here, there) = (Workbench::new(), Workbench::new());
+    let rows: String = (0..40).map(|k| format!("{},{},{}\n", k % 7, k % 5, k % 2)).collect();
+    let changes = ["data={source: {csv: {path: rows.csv, label: y}}}".to_string()];
+    let checked = [&here, &there].map(|bench| {
+        bench.write("rows.csv", format!("a,b,y\n{rows}"));
+        Checked::load(&bench.path(SCENARIO), &changes).unwrap()
+    });
+    assert!(on_ranks((2, 1), |rank| &checked[rank]).is_ok());
+    std::fs::remove_file(there.path("rows.csv")).unwrap();
+    let error = on_ranks((2, 1), |rank| &checked[rank]).unwrap_err().to_string();
+    assert!(error.starts_with("rank 1: data: ") && error.contains("rows.csv"), "{error}");
+}
+
+#[test]
+fn processes_that_cannot_know_each_other_do_not_write_over_each_other() {
+    let bench = Workbench::new();
+    let said = bench.hushmesh_with(&[("PMI_SIZE", "2")], &["compare", SCENARIO, SCENARIO]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.stderr.contains("compare takes one process, found 2"), "{said:?}");
+    if cfg!(not(feature = "mpi")) {
+        let said = bench.hushmesh_with(&[("OMPI_COMM_WORLD_SIZE", "3")], &["run", SCENARIO]);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.stderr.contains("--features mpi"), "{said:?}");
+        assert!(bench.hushmesh_with(&[("PMI_SIZE", "1")], &["run", SCENARIO]).code == 0);
+    }
+}
