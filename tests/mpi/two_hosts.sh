@@ -1,7 +1,7 @@
 #!/bin/sh
 # One run on two hosts: two network namespaces of this machine, each with a host name and one network
 # card, and a cable between them. MPI goes over TCP through the cable; every file but the clock's must be
-# the same as from one process. Then a rank on the other host dies.
+# the same as from one process, of a run and of a sweep. Then a rank on the other host dies.
 #
 #      one: 198.18.77.1 ══════ cable ══════ 198.18.77.2 :two
 #      mpirun, rank 0                            rank 1
@@ -109,6 +109,21 @@ if [ "$said" -lt $((10 * start)) ]; then
     exit 1
 fi
 echo "two hosts: $(cat "$work/hosts/complete"), $said bytes through the cable, $start to start and end"
+
+# A sweep: its runs are handed out to both hosts.
+sweep() {
+    out=$work/$1
+    shift
+    "$@" "$program" run "$root/scenarios/quickstart.yaml" --set repeat=2 --set protocol.admm.rounds=30 \
+        --sweep seed=1,2,3,4 --workers 1 --quiet --out "$out"
+}
+sweep swept-alone env
+sweep swept across || { echo "two hosts: the sweep failed, or took more than two minutes"; exit 1; }
+if ! diff -rq -x timing.json "$work/swept-alone" "$work/swept"; then
+    echo "two hosts: the files of the sweep differ from those of one process"
+    exit 1
+fi
+echo "two hosts, a sweep: $(cat "$work/swept/complete")"
 
 # A rank on the other host dies: all end within seconds, the launcher names it, nothing is left.
 (
