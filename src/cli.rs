@@ -164,7 +164,7 @@ struct RunArguments {
     /// Worker threads, in place of the scenario's; results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
-    /// Runs of a sweep at a time; default one for each core.
+    /// Runs of a sweep at a time; default one for each core, and one on each rank of several.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Also write every drawing of the report into plots/, in this format.
@@ -225,7 +225,7 @@ struct CompareArguments {
     #[arg(long, value_name = "DIR",
         conflicts_with_all = ["scenarios", "topologies", "protocols", "target", "overrides", "out"])]
     resume: Option<PathBuf>,
-    /// Runs at a time; default one for each core.
+    /// Runs at a time; default one for each core, and one on each rank of several.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Worker threads of each run; results do not depend on it.

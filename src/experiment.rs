@@ -29,5 +29,8 @@ pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
 };
 pub use statement::{Claim, Holdings, Published, Statement, notes, statement};
-pub use study::{PointOutcome, Purpose, Study, StudyPoint, side_by_side, study_fingerprint};
+pub use study::{
+    Called, Hands, Helpers, News, PointOutcome, Purpose, Study, StudyPoint, called, side_by_side,
+    study_fingerprint,
+};
 pub use walk::WalkPlan;

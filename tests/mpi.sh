@@ -107,8 +107,6 @@ refuses "a scenario that one rank has not" 3 "rank 1:" \
 refuses "threads" 3 "network.engine: expected simulated on several ranks" \
     $mpirun -n 2 "$program" run "$quick" --engine threads \
     --set topology.ring.peers=20 --out "$work/refused"
-refuses "a sweep" 2 "takes one process" \
-    $mpirun -n 2 "$program" run "$quick" --sweep seed=1,2 --out "$work/refused"
 
 # A rank that is killed takes all down, and the launcher says which it was.
 # shellcheck disable=SC2016

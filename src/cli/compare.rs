@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Code, Failure};
 use super::run::DEFAULT_PARENT;
-use super::study::{carry_out_study, check_target, in_study, resume};
-use super::{CompareArguments, TableFormat};
+use super::study::{Planned, carry_out_study, check_target, in_study, resumed};
+use super::{CompareArguments, TableFormat, ranked};
 use crate::experiment::{Purpose, RunDirectory, Study, StudyPoint};
 use crate::measure::What;
+use crate::network::Ranks;
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::{Checked, fit_for_file, own_name, relocated};
 
@@ -16,25 +17,74 @@ use crate::scenario::{Checked, fit_for_file, own_name, relocated};
 const DEFAULT_TARGET: &str = "optimum_distance=1e-6";
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
-    super::ranked::require_alone("compare")?;
+    compare_on(arguments, ranked::group()?.as_deref())
+}
+
+/// Compares, alone or together with other ranks.
+pub(super) fn compare_on(
+    arguments: &CompareArguments,
+    ranks: Option<&dyn Ranks>,
+) -> Result<Code, Failure> {
     let effort = arguments.effort();
-    if let Some(named) = &arguments.resume {
-        let directory = RunDirectory::resume(named)?;
-        if !directory.is_study() {
-            let message =
-                format!("--resume {0}: no comparison; hushmesh run --resume {0}", named.display());
-            return Err(Failure::arguments(message));
+    let Some(ranks) = ranks else {
+        return carry_out_study(|| plan(arguments, asked(arguments)?), &effort, None);
+    };
+    ranked::spoken_by_first(ranks, || {
+        let asked = ranked::agreed(ranks, asked(arguments), Asked::identity)?;
+        carry_out_study(|| plan(arguments, asked), &effort, Some(ranks))
+    })
+}
+
+/// What the arguments ask for.
+enum Asked {
+    /// To go on with the comparison of this name.
+    Resumed(PathBuf),
+    /// To compare these, with notes.
+    Rows(Vec<Compared>, Vec<String>),
+}
+
+impl Asked {
+    /// What ranks that do it together have in common.
+    fn identity(&self) -> String {
+        match self {
+            Self::Resumed(named) => ranked::study_there(named),
+            Self::Rows(rows, _) => {
+                let of = |row: &Compared| format!("{} {}", row.label, ranked::hash(&row.checked));
+                rows.iter().map(of).collect::<Vec<_>>().join("\n")
+            }
         }
-        return resume(directory, &effort);
     }
-    let (rows, mut notes) = rows(arguments)?;
-    let [first, _, ..] = rows.as_slice() else {
+}
+
+fn asked(arguments: &CompareArguments) -> Result<Asked, Failure> {
+    if let Some(named) = &arguments.resume {
+        return Ok(Asked::Resumed(named.clone()));
+    }
+    let (rows, notes) = rows(arguments)?;
+    let [_, _, ..] = rows.as_slice() else {
         let message = "one row, expected two or more to compare: name more scenarios, or --topology \
                        or --protocol several times";
         return Err(Failure::arguments(message.to_string()));
     };
     let scenarios = rows.iter().map(|row| row.checked.scenario());
     check_target(arguments.target.as_deref(), scenarios)?;
+    Ok(Asked::Rows(rows, notes))
+}
+
+/// The comparison as a study, with its directory.
+fn plan(arguments: &CompareArguments, asked: Asked) -> Result<Planned, Failure> {
+    let (rows, mut notes) = match asked {
+        Asked::Rows(rows, notes) => (rows, notes),
+        Asked::Resumed(named) => {
+            let directory = RunDirectory::resume(&named)?;
+            if directory.is_study() {
+                return resumed(directory);
+            }
+            let message =
+                format!("--resume {0}: no comparison; hushmesh run --resume {0}", named.display());
+            return Err(Failure::arguments(message));
+        }
+    };
     let target = arguments.target.clone().or_else(|| default_target(&rows));
     if target.is_none() {
         notes.push(
@@ -43,7 +93,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
                 .to_string(),
         );
     }
-    let name = first.checked.scenario().name.clone();
+    let name = rows.first().map(|row| row.checked.scenario().name.clone()).unwrap_or_default();
     let directory = match &arguments.out {
         Some(out) => RunDirectory::create(out, arguments.force)?,
         None => {
@@ -59,9 +109,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Code, Failure> {
         scenario: in_study(&row.checked, &directory),
     });
     let points = points.collect();
-    let study = Study { name, purpose: Purpose::Comparison, target, notes, points };
-    drop(rows);
-    carry_out_study(&study, directory, &effort)
+    Ok((Study { name, purpose: Purpose::Comparison, target, notes, points }, directory))
 }
 
 /// One run of the comparison.

@@ -1,14 +1,17 @@
-//! `hushmesh run` as one of several processes that a launcher has started.
+//! Commands as one of several processes that a launcher has started.
 
-use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use sha2::{Digest, Sha256};
 
-use super::RunArguments;
 use super::exit::{Code, Failure};
-use super::run::{on_engine, on_interrupt, place, run_one};
-use crate::experiment::{ExperimentError, Leader, Options, RunDirectory, common_workers, follow};
+use super::run::{on_engine, on_interrupt, place, refuse_engine, refuse_target, run_one, tidy};
+use super::study::{Planned, carry_out_study};
+use super::{RunArguments, study};
+use crate::experiment::{
+    ASKED, COMPLETE, ExperimentError, Leader, Options, RunDirectory, STUDY, common_workers, follow,
+};
 use crate::learn::kernel;
 use crate::network::{EngineKind, NetworkError, Ranks};
 use crate::privacy::pack_fields;
@@ -57,21 +60,11 @@ pub(super) fn group() -> Result<Option<Box<dyn Ranks>>, Failure> {
     }
 }
 
-/// Refuses a command that several processes would all carry out.
-pub(super) fn require_alone(command: &str) -> Result<(), Failure> {
-    match launched().filter(|&size| size > 1) {
-        None => Ok(()),
-        Some(size) => Err(Failure::arguments(format!(
-            "{command} takes one process, found {size}: start it without a launcher; `hushmesh run` of one \
-             scenario takes several"
-        ))),
-    }
-}
-
 /// What ranks tell each other before they begin.
 struct Hello {
     version: String,
-    /// A hash of the scenario, overrides included, and of its graph; empty where there is none.
+    /// A hash of what it has read, such as the scenario, overrides included, and its graph; empty where
+    /// there is none.
     scenario: String,
     kernel: String,
     /// Why this rank cannot begin: an exit code and a text.
@@ -81,10 +74,10 @@ struct Hello {
 pack_fields!(Hello { version, scenario, kernel, failure });
 
 impl Hello {
-    fn new(loaded: &Result<Checked, Failure>) -> Self {
+    fn new<T>(loaded: &Result<T, Failure>, identity: impl FnOnce(&T) -> String) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_string(),
-            scenario: loaded.as_ref().map(hash).unwrap_or_default(),
+            scenario: loaded.as_ref().map(|own| hashed(&identity(own))).unwrap_or_default(),
             kernel: kernel::name().to_string(),
             failure: loaded.as_ref().err().map(|error| (error.code as u8, error.text.clone())),
         }
@@ -92,7 +85,7 @@ impl Hello {
 }
 
 /// What two ranks must have in common: the scenario with every default and override, and the links.
-fn hash(checked: &Checked) -> String {
+pub(super) fn hash(checked: &Checked) -> String {
     let mut hash = Sha256::new();
     hash.update(to_yaml(checked.scenario()));
     let topology = checked.topology();
@@ -105,20 +98,16 @@ fn hash(checked: &Checked) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs the scenario together with the other ranks. Only rank 0 says what went wrong.
-pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, Failure> {
-    let outcome = begin(arguments, ranks).and_then(|(checked, workers)| {
-        if ranks.rank() != 0 {
-            follow(ranks, workers, &checked, &on_interrupt())?;
-            return Ok(Code::Done);
-        }
-        let leader = Leader::new(ranks, workers);
-        let directory = match &arguments.resume {
-            Some(named) => RunDirectory::resume(named)?,
-            None => place(arguments, &checked.scenario().name)?,
-        };
-        run_one(arguments, &checked, directory, Some(&leader))
-    });
+fn hashed(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Does something on every rank. Only the first says what went wrong.
+pub(super) fn spoken_by_first(
+    ranks: &dyn Ranks,
+    act: impl FnOnce() -> Result<Code, Failure>,
+) -> Result<Code, Failure> {
+    let outcome = act();
     match ranks.rank() {
         0 => outcome,
         // A launcher that sees one process fail ends the others: rank 0 must have said why by then.
@@ -126,38 +115,109 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
     }
 }
 
-/// Reads the scenario, and finds out whether all ranks can begin, and with how many workers each.
-fn begin(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<(Checked, usize), Failure> {
-    let loaded = load(arguments);
-    let all = ranks.all_of(&Hello::new(&loaded)).map_err(lost)?;
+/// What all ranks have read, if it is the same, and all can begin with it.
+pub(super) fn agreed<T>(
+    ranks: &dyn Ranks,
+    loaded: Result<T, Failure>,
+    identity: impl FnOnce(&T) -> String,
+) -> Result<T, Failure> {
+    let all = ranks.all_of(&Hello::new(&loaded, identity)).map_err(lost)?;
     compare(&all)?;
     if all.iter().any(|rank| rank.kernel != all[0].kernel) {
         kernel::force_portable();
     }
-    let checked = loaded?;
-    let options = Options { workers: arguments.workers.map(usize::from) };
-    let workers = common_workers(ranks, options, checked.scenario()).map_err(lost)?;
-    Ok((checked, workers))
+    loaded
 }
 
-/// The one scenario that the arguments name.
-fn load(arguments: &RunArguments) -> Result<Checked, Failure> {
+/// What the arguments ask for.
+enum Asked {
+    /// One run.
+    Run(Box<Checked>),
+    /// A sweep, and its first point.
+    Sweep(Box<(Sweep, Checked)>),
+    /// To go on with the sweep or comparison of this name.
+    Study(PathBuf),
+    /// To tidy up after a run of this name that is complete.
+    Whole(PathBuf),
+}
+
+impl Asked {
+    /// What ranks that do it together have in common.
+    fn identity(&self) -> String {
+        match self {
+            Self::Run(checked) => hash(checked),
+            Self::Sweep(sweep) => format!("{}{}", to_yaml(&sweep.0.axes()), hash(&sweep.1)),
+            Self::Study(named) => study_there(named),
+            Self::Whole(_) => String::new(),
+        }
+    }
+}
+
+/// The file of an unfinished study, whatever it says; nothing where there is none.
+pub(super) fn study_there(named: &Path) -> String {
+    fs::read_to_string(RunDirectory::found(named).join(STUDY)).unwrap_or_default()
+}
+
+/// Does what the arguments ask for together with the other ranks.
+pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, Failure> {
+    let on_all = |plan: &dyn Fn() -> Result<Planned, Failure>| {
+        carry_out_study(plan, &arguments.effort(), Some(ranks))
+    };
+    spoken_by_first(ranks, || match agreed(ranks, load(arguments), Asked::identity)? {
+        Asked::Run(checked) => share(arguments, &checked, ranks),
+        Asked::Sweep(sweep) => on_all(&|| study::sweep(arguments, &sweep.0)),
+        Asked::Study(named) => on_all(&|| study::resumed(RunDirectory::resume(&named)?)),
+        Asked::Whole(_) if ranks.rank() > 0 => Ok(Code::Done),
+        Asked::Whole(named) => {
+            tidy(RunDirectory::resume(&named)?, arguments.quiet || arguments.json)
+        }
+    })
+}
+
+/// Runs one scenario, each rank its share of the peers.
+fn share(arguments: &RunArguments, checked: &Checked, ranks: &dyn Ranks) -> Result<Code, Failure> {
+    let options = Options { workers: arguments.workers.map(usize::from) };
+    let workers = common_workers(ranks, options, checked.scenario()).map_err(lost)?;
+    if ranks.rank() != 0 {
+        follow(ranks, workers, checked, &on_interrupt())?;
+        return Ok(Code::Done);
+    }
+    let leader = Leader::new(ranks, workers);
+    let directory = match &arguments.resume {
+        Some(named) => RunDirectory::resume(named)?,
+        None => place(arguments, &checked.scenario().name)?,
+    };
+    run_one(arguments, checked, directory, Some(&leader))
+}
+
+/// Reads what the arguments name.
+fn load(arguments: &RunArguments) -> Result<Asked, Failure> {
     let checked = match &arguments.resume {
-        Some(named) => Checked::load(&RunDirectory::asked(named), &[])?,
+        Some(named) => {
+            let place = RunDirectory::found(named);
+            if place.join(COMPLETE).is_file() {
+                return Ok(Asked::Whole(named.clone()));
+            }
+            if place.join(STUDY).is_file() {
+                refuse_engine(arguments)?;
+                return Ok(Asked::Study(named.clone()));
+            }
+            on_engine(arguments.engine, Checked::load(&place.join(ASKED), &[])?)?
+        }
         None => {
             let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
             let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
-            match sweep.points() {
-                [only] if sweep.is_single() && arguments.target.is_none() => sweep.checked(only)?,
-                _ => {
-                    let message =
-                        "a sweep, or --target, takes one process: start it without a launcher";
-                    return Err(Failure::arguments(message.to_string()));
-                }
+            let Some(first) = sweep.points().first() else {
+                return Err(Failure::arguments("the sweep has no point".to_string()));
+            };
+            let first = on_engine(arguments.engine, sweep.checked(first)?)?;
+            if !sweep.is_single() {
+                return Ok(Asked::Sweep(Box::new((sweep, first))));
             }
+            refuse_target(arguments)?;
+            first
         }
     };
-    let checked = on_engine(arguments.engine, checked)?;
     if checked.scenario().network.engine == EngineKind::Threads {
         return Err(Failure {
             code: Code::Scenario,
@@ -166,7 +226,7 @@ fn load(arguments: &RunArguments) -> Result<Checked, Failure> {
                 .to_string(),
         });
     }
-    Ok(checked)
+    Ok(Asked::Run(Box::new(checked)))
 }
 
 /// Whether all ranks can do the same run: the first that cannot is named.

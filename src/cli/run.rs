@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::exit::{Code, Failure};
 use super::progress::ProgressLine;
+use super::study::carry_out_study;
 use super::{RunArguments, print, ranked, study};
 use crate::experiment::{
     ASKED, ExperimentError, Leader, Options, Progress, RunDirectory, RunResult, SCENARIO, execute,
@@ -33,12 +34,8 @@ fn run_here(arguments: &RunArguments) -> Result<Code, Failure> {
             return tidy(directory, arguments.quiet || arguments.json);
         }
         if directory.is_study() {
-            if arguments.engine.is_some() {
-                let message =
-                    "--engine: that of a sweep's runs stands in its study.yaml".to_string();
-                return Err(Failure::arguments(message));
-            }
-            return study::resume(directory, &arguments.effort());
+            refuse_engine(arguments)?;
+            return carry_out_study(|| study::resumed(directory), &arguments.effort(), None);
         }
         let checked = Checked::load(&directory.unfinished().join(ASKED), &[])?;
         return run_one(arguments, &on_engine(arguments.engine, checked)?, directory, None);
@@ -47,15 +44,34 @@ fn run_here(arguments: &RunArguments) -> Result<Code, Failure> {
     let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
     match sweep.points() {
         [only] if sweep.is_single() => {
-            if arguments.target.is_some() {
-                let message = "--target: there is no sweep whose runs could reach it";
-                return Err(Failure::arguments(message.to_string()));
-            }
+            refuse_target(arguments)?;
             let checked = on_engine(arguments.engine, sweep.checked(only)?)?;
             let directory = place(arguments, &checked.scenario().name)?;
             run_one(arguments, &checked, directory, None)
         }
-        _ => study::sweep(arguments, &sweep),
+        _ => carry_out_study(|| study::sweep(arguments, &sweep), &arguments.effort(), None),
+    }
+}
+
+/// Refuses another engine for a sweep that is resumed.
+pub(super) fn refuse_engine(arguments: &RunArguments) -> Result<(), Failure> {
+    match arguments.engine {
+        None => Ok(()),
+        Some(_) => {
+            let message = "--engine: that of a sweep's runs stands in its study.yaml";
+            Err(Failure::arguments(message.to_string()))
+        }
+    }
+}
+
+/// Refuses a target where nothing is swept.
+pub(super) fn refuse_target(arguments: &RunArguments) -> Result<(), Failure> {
+    match arguments.target {
+        None => Ok(()),
+        Some(_) => {
+            let message = "--target: there is no sweep whose runs could reach it";
+            Err(Failure::arguments(message.to_string()))
+        }
     }
 }
 
@@ -68,7 +84,7 @@ pub(super) fn place(arguments: &RunArguments, name: &str) -> Result<RunDirectory
 }
 
 /// A run that was stopped after its last file was written and before it had its name.
-fn tidy(directory: RunDirectory, quiet: bool) -> Result<Code, Failure> {
+pub(super) fn tidy(directory: RunDirectory, quiet: bool) -> Result<Code, Failure> {
     let place = directory.finish()?;
     if !quiet {
         print(&format!("complete; files in {}\n", place.display()))?;

@@ -1,6 +1,8 @@
 //! Sweeps and comparisons: their runs side by side, and what they say together.
 
 mod line;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -13,9 +15,10 @@ use super::exit::{Code, Failure};
 use super::run::{carry_out, on_engine, on_interrupt, place};
 use super::{RunArguments, TableFormat, print, terminal_width};
 use crate::experiment::{
-    COMPLETE, Options, PointOutcome, Progress, Purpose, RunDirectory, STUDY, Study, StudyPoint,
-    side_by_side, study_fingerprint,
+    COMPLETE, Called, ExperimentError, Hands, Helpers, News, Options, PointOutcome, Progress,
+    Purpose, RunDirectory, STUDY, Study, StudyPoint, called, side_by_side, study_fingerprint,
 };
+use crate::network::Ranks;
 use crate::report::run::write_files;
 use crate::report::{
     Comparison, Missing, Record, RecordError, SweepPoint, SweepReport, Table, Target,
@@ -27,7 +30,7 @@ const POINTS: &str = "points";
 
 /// How a study is run and told of.
 pub(super) struct Effort {
-    /// Runs at a time.
+    /// Runs at a time, on each rank.
     pub(super) jobs: Option<usize>,
     /// Worker threads of each.
     pub(super) workers: Option<usize>,
@@ -39,8 +42,22 @@ pub(super) struct Effort {
     pub(super) format: TableFormat,
 }
 
-/// Runs every point of a sweep.
-pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Failure> {
+impl Effort {
+    /// Runs at a time in this process, and the workers of each.
+    fn shared(&self, study: &Study, on_ranks: bool) -> (usize, Options) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.unwrap_or(if on_ranks { 1 } else { cores });
+        let jobs = jobs.clamp(1, study.points.len().max(1));
+        // The runs share the cores, unless told otherwise.
+        (jobs, Options { workers: Some(self.workers.unwrap_or((cores / jobs).max(1))) })
+    }
+}
+
+/// A study and its directory, before anything of it runs.
+pub(super) type Planned = (Study, RunDirectory);
+
+/// The study of all points of a sweep.
+pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Planned, Failure> {
     let scenario = |point: &Point| on_engine(arguments.engine, sweep.checked(point)?);
     let Some(first) = sweep.points().first() else {
         return Err(Failure::arguments("the sweep has no point".to_string()));
@@ -75,8 +92,7 @@ pub(super) fn sweep(arguments: &RunArguments, sweep: &Sweep) -> Result<Code, Fai
     };
     let purpose = Purpose::Sweep(sweep.axes().to_vec());
     let target = arguments.target.clone();
-    let study = Study { name, purpose, target, notes: Vec::new(), points };
-    carry_out_study(&study, directory, &arguments.effort())
+    Ok((Study { name, purpose, target, notes: Vec::new(), points }, directory))
 }
 
 /// Refuses a target that is none, or that no run could say whether it was reached, before anything
@@ -101,38 +117,58 @@ pub(super) fn in_study(checked: &Checked, directory: &RunDirectory) -> Scenario 
     moved.unwrap_or_else(|_| checked.scenario().clone())
 }
 
-/// Goes on with a study that was stopped, or in which something failed.
-pub(super) fn resume(directory: RunDirectory, effort: &Effort) -> Result<Code, Failure> {
+/// A study that was stopped, or in which something failed.
+pub(super) fn resumed(directory: RunDirectory) -> Result<Planned, Failure> {
     let study = Study::read(&directory.unfinished().join(STUDY))?;
-    carry_out_study(&study, directory, effort)
+    Ok((study, directory))
+}
+
+/// Carries out a study, alone or together with other ranks: the first of them plans it, all run points.
+pub(super) fn carry_out_study(
+    plan: impl FnOnce() -> Result<Planned, Failure>,
+    effort: &Effort,
+    ranks: Option<&dyn Ranks>,
+) -> Result<Code, Failure> {
+    match ranks {
+        None => lead(plan()?, effort, None),
+        Some(ranks) if ranks.leads() => {
+            let helpers = Helpers::new(ranks);
+            lead(plan()?, effort, Some(&helpers))
+        }
+        Some(ranks) => help(effort, ranks),
+    }
 }
 
 /// Runs what is not done yet, then gathers all of it.
-pub(super) fn carry_out_study(
-    study: &Study,
-    directory: RunDirectory,
+fn lead(
+    (study, directory): Planned,
     effort: &Effort,
+    helpers: Option<&Helpers<'_>>,
 ) -> Result<Code, Failure> {
     let began = Instant::now();
+    if let Some(Err(error)) = helpers.map(|helpers| helpers.see(&directory)) {
+        directory.abandon();
+        return Err(error.into());
+    }
     directory.write(STUDY, study.to_yaml().as_bytes())?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = effort.jobs.unwrap_or(cores).clamp(1, study.points.len().max(1));
-    // The runs share the cores, unless told otherwise.
-    let options = Options { workers: Some(effort.workers.unwrap_or((cores / jobs).max(1))) };
+    let study = &study;
+    let (jobs, options) = effort.shared(study, helpers.is_some());
     let interrupt = on_interrupt();
     let line = StudyLine::new(study.points.len(), effort.quiet);
-    let outcomes = side_by_side(study.points.len(), jobs, &interrupt, |number| {
-        let point = &study.points[number];
-        let progress = |share| line.at(number, share);
-        let outcome = run_point(point, &directory, options, &interrupt, effort.plots, &progress);
-        let outcome = outcome.unwrap_or_else(failed);
-        line.ended(number, &outcome);
-        outcome
-    });
+    let ranks = match helpers {
+        Some(helpers) => Some(helpers.call(study, &directory, effort.plots)?),
+        None => None,
+    };
+    let work = work(study, directory.unfinished(), options, &interrupt, effort.plots);
+    let hear = |number, news: &News| line.hear(number, news);
+    let hands = Hands { jobs, ranks };
+    let outcomes = side_by_side(study.points.len(), hands, &interrupt, work, hear);
     line.clear();
+    let outcomes = outcomes.map_err(ExperimentError::from)?;
     let told = gather(study, &directory, &outcomes, effort.plots)?;
+    let at_a_time = jobs * ranks.map_or(1, |ranks| ranks.size());
     let timing = json!({
-        "wall_seconds": began.elapsed().as_secs_f64(), "runs_at_a_time": jobs, "workers_of_each": options.workers,
+        "wall_seconds": began.elapsed().as_secs_f64(), "runs_at_a_time": at_a_time, "workers_of_each": options.workers,
     });
     directory.write("timing.json", format!("{timing:#}\n").as_bytes())?;
     let stopped = outcomes.contains(&PointOutcome::Interrupted);
@@ -179,19 +215,45 @@ pub(super) fn carry_out_study(
     Ok(if told.diverged { Code::Diverged } else { Code::Done })
 }
 
+/// Runs points of a study that rank 0 leads.
+fn help(effort: &Effort, ranks: &dyn Ranks) -> Result<Code, Failure> {
+    let Some(Called { study, place, plots }) = called(ranks)? else { return Ok(Code::Done) };
+    let (jobs, options) = effort.shared(&study, true);
+    let interrupt = on_interrupt();
+    let work = work(&study, &place, options, &interrupt, plots);
+    let hands = Hands { jobs, ranks: Some(ranks) };
+    let helped = side_by_side(study.points.len(), hands, &interrupt, work, |_, _| ());
+    helped.map_err(ExperimentError::from)?;
+    Ok(Code::Done)
+}
+
+/// Runs the point of a number.
+fn work(
+    study: &Study,
+    place: &Path,
+    options: Options,
+    interrupt: &AtomicBool,
+    plots: bool,
+) -> impl Fn(usize, &dyn Fn(f64)) -> PointOutcome + Sync {
+    move |number, progress| {
+        let point = &study.points[number];
+        run_point(point, place, options, interrupt, plots, progress).unwrap_or_else(failed)
+    }
+}
+
 /// Runs one point, from where it was left.
 fn run_point(
     point: &StudyPoint,
-    study: &RunDirectory,
+    study: &Path,
     options: Options,
     interrupt: &AtomicBool,
     plots: bool,
     progress: &dyn Fn(f64),
 ) -> Result<PointOutcome, Failure> {
-    let Some(directory) = RunDirectory::take_up(&point_place(study.unfinished(), point))? else {
+    let Some(directory) = RunDirectory::take_up(&point_place(study, point))? else {
         return Ok(PointOutcome::Done);
     };
-    let checked = point.checked(study.unfinished())?;
+    let checked = point.checked(study)?;
     let repeats = f64::from(checked.scenario().repeat);
     let mut show = |at: Progress| {
         let round = f64::from(at.round.0) / f64::from(at.last.0.max(1));

@@ -10,6 +10,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ndarray::{Array1, ArrayView};
 use ndarray_npy::{WriteNpyError, WriteNpyExt};
@@ -27,6 +28,8 @@ pub const STUDY: &str = "study.yaml";
 pub const COMPLETE: &str = "complete";
 /// Held by the process that runs it.
 const LOCK: &str = "lock";
+/// Looked for by processes that run it together.
+const WATCHWORD: &str = "ranks.draft";
 
 /// What the names of kept repeats start with.
 const KEPT: &str = "repeat-";
@@ -98,6 +101,19 @@ pub struct RunDirectory {
     /// The folders above it that were made for it, the nearest first.
     made: Vec<PathBuf>,
     lock: Option<File>,
+}
+
+/// A file for other processes to look for, as long as this is there.
+pub(super) struct Watchword {
+    pub(super) file: PathBuf,
+    pub(super) content: String,
+}
+
+impl Drop for Watchword {
+    fn drop(&mut self) {
+        // One that stays does no harm: it goes with the drafts when the run is finished.
+        let _ = fs::remove_file(&self.file);
+    }
 }
 
 /// The path with something added to its last name.
@@ -190,9 +206,9 @@ impl RunDirectory {
         }
     }
 
-    /// The scenario that an unfinished run was asked for, whoever is running it.
-    pub fn asked(named: &Path) -> PathBuf {
-        Self::of(&finished_name(named)).unfinished.join(ASKED)
+    /// Where an unfinished run is, by its name or by that of its unfinished directory: only to look.
+    pub fn found(named: &Path) -> PathBuf {
+        Self::of(&finished_name(named)).unfinished
     }
 
     /// An unfinished run, by its name or by that of its unfinished directory.
@@ -262,6 +278,15 @@ impl RunDirectory {
     /// Where its files are now.
     pub fn unfinished(&self) -> &Path {
         &self.unfinished
+    }
+
+    /// Leaves something in it that other processes can look for, to know that they see the same one.
+    pub(super) fn watchword(&self) -> Result<Watchword, DirectoryError> {
+        let file = self.unfinished.join(WATCHWORD);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let content = format!("{} {}\n", std::process::id(), since.as_nanos());
+        fs::write(&file, &content).map_err(at(&file))?;
+        Ok(Watchword { file, content })
     }
 
     /// Writes a file whole: under another name first, then renamed.
@@ -401,11 +426,13 @@ fn take_lock(unfinished: &Path) -> Result<File, DirectoryError> {
     }
 }
 
-/// Whether a directory has one of the signs of a run's, or has nothing in it but perhaps a lock.
+/// Whether a directory has one of the signs of a run's, or has nothing in it but what every process
+/// leaves there first.
 fn is_replaceable(directory: &Path, signs: &[&str]) -> Result<bool, DirectoryError> {
     let mut files = fs::read_dir(directory).map_err(at(directory))?;
     let is_run = signs.iter().any(|name| directory.join(name).is_file());
-    Ok(is_run || files.all(|file| file.is_ok_and(|file| file.file_name() == LOCK)))
+    let first = |file: fs::DirEntry| [LOCK, WATCHWORD].iter().any(|name| file.file_name() == *name);
+    Ok(is_run || files.all(|file| file.is_ok_and(first)))
 }
 
 fn is_kept_repeat(file: &fs::DirEntry) -> bool {

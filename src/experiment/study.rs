@@ -4,15 +4,17 @@
 //! was stopped, is taken up where it was: a run is done when its directory says so, and every other
 //! one is run, be it for the first time or again after it failed.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod helpers;
+mod side_by_side;
+
 use std::path::{Component, Path};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
+pub use self::helpers::{Called, Helpers, called};
+pub use self::side_by_side::{Hands, News, PointOutcome, side_by_side};
 use super::directory::STUDY;
 use crate::scenario::{Checked, Document, Problems, Scenario, SweepAxis, to_yaml};
 
@@ -70,7 +72,19 @@ impl Study {
     /// # Errors
     /// A file that cannot be read, or is not a study.
     pub fn read(file: &Path) -> Result<Self, Problems> {
-        let parsed = Document::read(file)?.parse::<Self>()?;
+        Self::of(&Document::read(file)?)
+    }
+
+    /// The study of a text; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn from_text(name: &str, text: &str) -> Result<Self, Problems> {
+        Self::of(&Document::from_text(name, text)?)
+    }
+
+    fn of(document: &Document) -> Result<Self, Problems> {
+        let parsed = document.parse::<Self>()?;
         let mut problems = Vec::new();
         for (number, point) in parsed.value.points.iter().enumerate() {
             let mut parts = Path::new(&point.directory).components();
@@ -94,49 +108,6 @@ impl StudyPoint {
     }
 }
 
-/// What became of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PointOutcome {
-    /// It is complete.
-    Done,
-    /// It failed; the next time it is run again.
-    Failed(String),
-    /// It was stopped; the next time it goes on.
-    Interrupted,
-}
-
-/// Does `work` for every number below `count`, `jobs` at a time, in the order of numbers as they
-/// become free. What ends in a panic has failed. Once `interrupt` is raised nothing new is begun.
-pub fn side_by_side(
-    count: usize,
-    jobs: usize,
-    interrupt: &AtomicBool,
-    work: impl Fn(usize) -> PointOutcome + Sync,
-) -> Vec<PointOutcome> {
-    let next = AtomicUsize::new(0);
-    let outcomes = Mutex::new(vec![PointOutcome::Interrupted; count]);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count || interrupt.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let outcome = catch_unwind(AssertUnwindSafe(|| work(number)));
-                    let outcome = outcome
-                        .unwrap_or_else(|_| PointOutcome::Failed("the program panicked".into()));
-                    // Nothing panics while the lock is held.
-                    if let Ok(mut outcomes) = outcomes.lock() {
-                        outcomes[number] = outcome;
-                    }
-                }
-            });
-        }
-    });
-    outcomes.into_inner().unwrap_or_default()
-}
-
 /// One number for all results of a study: SHA-256 over the fingerprints of its runs, in order.
 pub fn study_fingerprint<'a>(fingerprints: impl Iterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
@@ -147,22 +118,6 @@ pub fn study_fingerprint<'a>(fingerprints: impl Iterator<Item = &'a str>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn everything_is_done_once_whatever_panics_and_however_many_work() {
-        for jobs in [1, 2, 7, 100] {
-            let times: Vec<AtomicUsize> = (0..50).map(|_| AtomicUsize::new(0)).collect();
-            let outcomes = side_by_side(50, jobs, &AtomicBool::new(false), |number| {
-                times[number].fetch_add(1, Ordering::Relaxed);
-                assert_ne!(number, 7, "a panic, on purpose");
-                PointOutcome::Done
-            });
-            assert!(times.iter().all(|count| count.load(Ordering::Relaxed) == 1));
-            assert!(matches!(outcomes[7], PointOutcome::Failed(_)));
-            let done = outcomes.iter().filter(|outcome| **outcome == PointOutcome::Done);
-            assert_eq!(done.count(), 49);
-        }
-    }
 
     #[test]
     fn a_study_whose_runs_would_lie_elsewhere_is_refused() {
@@ -180,16 +135,5 @@ mod tests {
             let read = Study::read(&file);
             assert_eq!(read.is_ok(), fits, "{directory}: {read:?}");
         }
-    }
-
-    #[test]
-    fn nothing_is_begun_after_an_interrupt() {
-        let interrupt = AtomicBool::new(false);
-        let outcomes = side_by_side(10, 1, &interrupt, |number| {
-            interrupt.store(number == 3, Ordering::Relaxed);
-            PointOutcome::Done
-        });
-        assert_eq!(outcomes[3], PointOutcome::Done);
-        assert!(outcomes[4..].iter().all(|outcome| *outcome == PointOutcome::Interrupted));
     }
 }

@@ -4,6 +4,9 @@
 //! They say everything to each other by one act, [`Ranks::exchange`]: every rank has some bytes for
 //! every other, and all do it together. Rank 0 measures, decides and writes.
 //!
+//! Where runs belong together each is one process's own, and ranks speak two at a time:
+//! [`Ranks::send`] and [`Ranks::try_receive`].
+//!
 //! ```text
 //!  rank 0 ─┬─ worker 0 ─┐  bytes for each rank   ┌─ worker 0 ─┬─ rank 1
 //!          └─ worker 1 ─┤ ◀────────────────────▶ ├─ worker 1 ─┘
@@ -40,6 +43,19 @@ pub trait Ranks: Send + Sync {
         early: Vec<Vec<u8>>,
         meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
     ) -> Result<Vec<Incoming>, NetworkError>;
+
+    /// Gives one other rank some bytes, few enough not to wait for it. All that was sent must have been
+    /// received before the next exchange.
+    ///
+    /// # Errors
+    /// That rank is no more.
+    fn send(&self, to: usize, bytes: Vec<u8>) -> Result<(), NetworkError>;
+
+    /// The next bytes that another rank has sent, if they are here; it does not wait.
+    ///
+    /// # Errors
+    /// That rank is no more.
+    fn try_receive(&self, from: usize) -> Result<Option<Vec<u8>>, NetworkError>;
 }
 
 /// What one rank has for another.
@@ -51,7 +67,7 @@ pub struct Incoming {
     pub late: Vec<u8>,
 }
 
-/// What all ranks do together, by one exchange each.
+/// What all ranks do together, by one exchange each, and what two of them do.
 impl dyn Ranks + '_ {
     /// Whether this is the rank that measures, decides and writes.
     pub fn leads(&self) -> bool {
@@ -110,6 +126,24 @@ impl dyn Ranks + '_ {
         let incoming = self.swap(outgoing)?;
         if self.leads() { Ok(value) } else { unpacked(0, &incoming[0]) }
     }
+
+    /// Sends another rank a value.
+    ///
+    /// # Errors
+    /// As [`send`](Ranks::send).
+    pub fn tell<T: Pack>(&self, to: usize, value: &T) -> Result<(), NetworkError> {
+        let mut bytes = Vec::new();
+        value.put(&mut bytes);
+        self.send(to, bytes)
+    }
+
+    /// The next value that another rank has sent, if it is here.
+    ///
+    /// # Errors
+    /// As [`try_receive`](Ranks::try_receive), or that rank speaks another language.
+    pub fn heard<T: Pack>(&self, from: usize) -> Result<Option<T>, NetworkError> {
+        self.try_receive(from)?.map(|bytes| unpacked(from, &bytes)).transpose()
+    }
 }
 
 /// What a rank said.
@@ -143,6 +177,23 @@ mod tests {
                 assert_eq!((gathered, told.as_deref()), (expected, Some("go")));
             }
         }
+    }
+
+    #[test]
+    fn two_ranks_speak_in_the_order_of_sending_and_nobody_waits() {
+        let ends = InProcess::run(3, |ranks| {
+            if ranks.leads() {
+                let nothing = ranks.heard::<u64>(2).unwrap();
+                (1..=4_u64).for_each(|number| ranks.tell(2, &number).unwrap());
+                ranks.all_of(&()).unwrap();
+                return (nothing, Vec::new());
+            }
+            let hear = || std::iter::repeat_with(|| ranks.heard::<u64>(0).unwrap()).flatten();
+            let heard = if ranks.rank() == 2 { hear().take(4).collect() } else { Vec::new() };
+            ranks.all_of(&()).unwrap();
+            (None, heard)
+        });
+        assert_eq!(ends, [(None, vec![]), (None, vec![]), (None, vec![1, 2, 3, 4])]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::experiment::PointOutcome;
+use crate::experiment::{News, PointOutcome};
 
 /// The bar counts this many steps for each run, so that one run among few is seen to go on.
 const STEPS: usize = 1000;
@@ -46,8 +46,15 @@ impl StudyLine {
         line
     }
 
-    /// A run has come so far, from 0 to 1.
-    pub(super) fn at(&self, run: usize, share: f64) {
+    /// There is news of a run.
+    pub(super) fn hear(&self, run: usize, news: &News) {
+        match news {
+            News::At(share) => self.at(run, *share),
+            News::Ended(outcome) => self.ended(run, outcome),
+        }
+    }
+
+    fn at(&self, run: usize, share: f64) {
         // The last step is for its files.
         let now = ((share * STEPS as f64) as usize).clamp(1, STEPS - 1);
         let before = self.steps[run].fetch_max(now, Ordering::Relaxed);
@@ -60,8 +67,7 @@ impl StudyLine {
         }
     }
 
-    /// A run has ended.
-    pub(super) fn ended(&self, run: usize, outcome: &PointOutcome) {
+    fn ended(&self, run: usize, outcome: &PointOutcome) {
         self.at(run, 1.0);
         match outcome {
             PointOutcome::Done => self.done.fetch_add(1, Ordering::Relaxed),

@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process: to try what a run on several processes does without them.
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::{Incoming, Ranks};
 use crate::network::error::NetworkError;
@@ -64,7 +64,6 @@ impl Ranks for InProcess {
         };
         give(early);
         give(meanwhile());
-        let lost = |rank| NetworkError::Rank { rank, message: "is no more".to_string() };
         let take = |(rank, from): (usize, &Receiver<Vec<u8>>)| {
             let next = || from.recv().map_err(|_| lost(rank));
             let come = Incoming { early: next()?, late: next()? };
@@ -72,4 +71,20 @@ impl Ranks for InProcess {
         };
         self.from.iter().enumerate().map(take).collect()
     }
+
+    fn send(&self, to: usize, bytes: Vec<u8>) -> Result<(), NetworkError> {
+        self.to[to].send(bytes).map_err(|_| lost(to))
+    }
+
+    fn try_receive(&self, from: usize) -> Result<Option<Vec<u8>>, NetworkError> {
+        match self.from[from].try_recv() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(lost(from)),
+        }
+    }
+}
+
+fn lost(rank: usize) -> NetworkError {
+    NetworkError::Rank { rank, message: "is no more".to_string() }
 }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use mpi::Threading;
 use mpi::environment::{Universe, initialize_with_threading};
-use mpi::point_to_point::{Destination, Source};
+use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
 use mpi::request::scope;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
@@ -18,6 +18,8 @@ const PIECE: usize = 1 << 30;
 /// byte of these says whether there were none of those.
 const EARLY: i32 = 1;
 const LATE: i32 = 2;
+/// Those of two ranks, apart from all exchanges.
+const APART: i32 = 3;
 
 /// This process among those that were started with it.
 ///
@@ -113,6 +115,17 @@ impl Ranks for Mpi {
             sent.into_iter().for_each(|request| request.wait_without_status());
             incoming
         }))
+    }
+
+    fn send(&self, to: usize, bytes: Vec<u8>) -> Result<(), NetworkError> {
+        SimpleCommunicator::world().process_at_rank(to as i32).send_with_tag(&bytes[..], APART);
+        Ok(())
+    }
+
+    fn try_receive(&self, from: usize) -> Result<Option<Vec<u8>>, NetworkError> {
+        let world = SimpleCommunicator::world();
+        let come = world.process_at_rank(from as i32).immediate_matched_probe_with_tag(APART);
+        Ok(come.map(|message| message.matched_receive_vec::<u8>().0))
     }
 }
 
