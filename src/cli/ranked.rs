@@ -294,8 +294,14 @@ mod tests {
 
     #[test]
     fn ranks_compare_scenarios_with_their_overrides_and_links() {
-        let text = "{name: a, seed: 1, topology: {path: {peers: 2}}, data: {source: twonorm}, \
-                    protocol: {admm: {rounds: 3, penalty: 1}}}";
+        let text = "
+name: a
+seed: 1
+topology: {path: {peers: 3}}
+data: {source: twonorm, samples: {per-peer: 4}}
+model: {loss: logistic, regularisation: 1}
+protocol: {admm: {rounds: 3, penalty: 1}}
+";
         let of = |text: &str| hash(&Checked::from_text("a.yaml", text).unwrap());
         assert_eq!(of(text), of(text));
         assert_ne!(of(text), of(&text.replace("seed: 1", "seed: 2")));
