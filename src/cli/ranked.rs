@@ -133,8 +133,8 @@ pub(super) fn agreed<T>(
 enum Asked {
     /// One run.
     Run(Box<Checked>),
-    /// A sweep, and its first point.
-    Sweep(Box<(Sweep, Checked)>),
+    /// A sweep, and the hash of its first point.
+    Sweep(Box<Sweep>, String),
     /// To go on with the sweep or comparison of this name.
     Study(PathBuf),
     /// To tidy up after a run of this name that is complete.
@@ -146,7 +146,7 @@ impl Asked {
     fn identity(&self) -> String {
         match self {
             Self::Run(checked) => hash(checked),
-            Self::Sweep(sweep) => format!("{}{}", to_yaml(&sweep.0.axes()), hash(&sweep.1)),
+            Self::Sweep(sweep, first) => format!("{}{first}", to_yaml(&sweep.axes())),
             Self::Study(named) => study_there(named),
             Self::Whole(_) => String::new(),
         }
@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
     };
     spoken_by_first(ranks, || match agreed(ranks, load(arguments), Asked::identity)? {
         Asked::Run(checked) => share(arguments, &checked, ranks),
-        Asked::Sweep(sweep) => on_all(&|| study::sweep(arguments, &sweep.0)),
+        Asked::Sweep(sweep, _) => on_all(&|| study::sweep(arguments, &sweep)),
         Asked::Study(named) => on_all(&|| study::resumed(RunDirectory::resume(&named)?)),
         Asked::Whole(_) if ranks.rank() > 0 => Ok(Code::Done),
         Asked::Whole(named) => {
@@ -212,7 +212,7 @@ fn load(arguments: &RunArguments) -> Result<Asked, Failure> {
             };
             let first = on_engine(arguments.engine, sweep.checked(first)?)?;
             if !sweep.is_single() {
-                return Ok(Asked::Sweep(Box::new((sweep, first))));
+                return Ok(Asked::Sweep(Box::new(sweep), hash(&first)));
             }
             refuse_target(arguments)?;
             first

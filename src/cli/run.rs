@@ -120,7 +120,8 @@ pub(super) fn run_one(
         (Engine::Simulated { workers }, None) => format!("simulated, {workers} workers"),
         (Engine::Threads, None) => "threads".to_string(),
     };
-    let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine };
+    let traffic = leader.map(Leader::traffic);
+    let timing = Timing { seconds: began.elapsed().as_secs_f64(), engine, traffic };
     write_files(&result, &yaml, Some(&timing), &directory, arguments.plots.is_some())?;
     let place = if result.interrupted {
         directory.unfinished().to_path_buf()

@@ -135,7 +135,11 @@ pub(super) fn carry_out_study(
             let helpers = Helpers::new(ranks);
             lead(plan()?, effort, Some(&helpers))
         }
-        Some(ranks) => help(effort, ranks),
+        Some(ranks) => {
+            // What was read for it need not stay.
+            drop(plan);
+            help(effort, ranks)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::directory::RunDirectory;
 use super::run::{
     ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
 };
-use crate::network::{Engine, Flow, NetworkError, Ranks};
+use crate::network::{Counted, Engine, Flow, NetworkError, Ranks, Traffic};
 use crate::privacy::{Pack, WireError};
 use crate::protocol::Automatic;
 use crate::scenario::{Checked, Scenario};
@@ -46,14 +46,19 @@ impl Pack for Order {
 
 /// Rank 0 of a run: as long as it is there, the others wait for its orders.
 pub struct Leader<'a> {
-    ranks: &'a dyn Ranks,
+    ranks: Counted<'a>,
     workers: usize,
 }
 
 impl<'a> Leader<'a> {
     /// Takes the lead of these ranks, with as many workers on each as [`common_workers`] says.
     pub fn new(ranks: &'a dyn Ranks, workers: usize) -> Self {
-        Self { ranks, workers }
+        Self { ranks: Counted::new(ranks), workers }
+    }
+
+    /// What this rank and the others have had to say to each other.
+    pub fn traffic(&self) -> Traffic {
+        self.ranks.traffic()
     }
 
     /// Puts numbers in the place of `auto`, here and on the other ranks: see [`resolve`].
@@ -65,7 +70,7 @@ impl<'a> Leader<'a> {
         if checked.scenario().protocol.automatic().is_some()
             && let Some(number) = resolved.scenario.protocol.chosen()
         {
-            self.order(Order::Choose(number))?;
+            self.order(Some(Order::Choose(number)))?;
         }
         Ok(resolved)
     }
@@ -93,18 +98,19 @@ impl<'a> Leader<'a> {
         checked: &Checked,
         repeat: u32,
     ) -> Result<Assembly, ExperimentError> {
-        self.order(Order::Assemble(repeat))?;
-        assemble((self.ranks, self.workers), scenario, checked, repeat, Solve::IfMeasured)
+        self.order(Some(Order::Assemble(repeat)))?;
+        assemble((&self.ranks, self.workers), scenario, checked, repeat, Solve::IfMeasured)
     }
 
     /// Has the others run what was assembled, together with this rank: the ranks.
-    pub(super) fn begin(&self) -> Result<&'a dyn Ranks, NetworkError> {
-        self.order(Order::Run)?;
-        Ok(self.ranks)
+    pub(super) fn begin(&self) -> Result<&dyn Ranks, NetworkError> {
+        self.order(Some(Order::Run))?;
+        Ok(&self.ranks)
     }
 
-    fn order(&self, order: Order) -> Result<(), NetworkError> {
-        self.ranks.from_lead(Some(order)).map(drop)
+    fn order(&self, order: Option<Order>) -> Result<(), NetworkError> {
+        let ranks: &dyn Ranks = &self.ranks;
+        ranks.from_lead(order).map(drop)
     }
 }
 
@@ -119,7 +125,7 @@ impl fmt::Display for Leader<'_> {
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let _ = self.ranks.from_lead(None::<Order>);
+            let _ = self.order(None);
         }
     }
 }

@@ -13,10 +13,12 @@
 //!             files ◀───┘   once per window      └─ measured parts go to rank 0
 //! ```
 
+mod counted;
 mod in_process;
 #[cfg(feature = "mpi")]
 mod mpi;
 
+pub use counted::{Counted, Traffic};
 pub use in_process::InProcess;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;

@@ -20,6 +20,7 @@ pub use terminal::terminal;
 
 use super::files::write_page;
 use crate::experiment::{DirectoryError, RunDirectory, RunResult, write_npy};
+use crate::network::Traffic;
 
 /// What depends on the machine and the moment, and therefore lives in timing.json alone.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Timing {
     pub seconds: f64,
     /// The engine, in words.
     pub engine: String,
+    /// What rank 0 and the others had to say to each other, where there are others.
+    pub traffic: Option<Traffic>,
 }
 
 /// Writes every file of a run into its directory, with `plots` also each drawing as a file of its
@@ -67,8 +70,13 @@ pub fn write_files(
     let shape = [complete, each, dimension];
     directory.write_by("model.npy", |file| write_npy(&models, &shape, file))?;
     write_page(&page(result, &summary, scenario_yaml), directory, plots)?;
-    if let Some(Timing { seconds, engine }) = timing {
-        let timing = json!({ "wall_seconds": seconds, "engine": engine });
+    if let Some(Timing { seconds, engine, traffic }) = timing {
+        let mut timing = json!({ "wall_seconds": seconds, "engine": engine });
+        if let Some(Traffic { exchanges, bytes, seconds }) = traffic {
+            timing["rank_0"] = json!({
+                "exchanges": exchanges, "bytes_sent": bytes, "exchange_seconds": seconds,
+            });
+        }
         directory.write("timing.json", &as_json(&timing))?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::scenario::to_yaml;
 fn written(scenario: &str, folder: &Path) -> (experiment::RunResult, PathBuf) {
     let result = experiment::run(&Checked::from_text("small.yaml", scenario).unwrap()).unwrap();
     let directory = RunDirectory::create(&folder.join("run"), false).unwrap();
-    let timing = Timing { seconds: 0.0, engine: String::new() };
+    let timing = Timing { seconds: 0.0, engine: String::new(), traffic: None };
     write_files(&result, &to_yaml(&result.scenario), Some(&timing), &directory, false).unwrap();
     let place = directory.finish().unwrap();
     (result, place)
