@@ -28,7 +28,7 @@ fn finished(topology: &str, folder: &Path) -> (RunResult, PathBuf) {
     let checked = Checked::from_text("small.yaml", &scenario(topology)).expect("a valid scenario");
     let result = experiment::run(&checked).expect("a run");
     let directory = RunDirectory::create(&folder.join(topology), false).expect("a free name");
-    let timing = Timing { seconds: 0.0, engine: String::new() };
+    let timing = Timing { seconds: 0.0, engine: String::new(), traffic: None };
     let yaml = to_yaml(&result.scenario);
     write_files(&result, &yaml, Some(&timing), &directory, false).expect("a writable directory");
     let place = directory.finish().expect("a writable directory");
