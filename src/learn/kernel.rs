@@ -1,6 +1,6 @@
 //! The loops over rows, written once and compiled for more than one instruction set.
 //!
-//! A [`Loop`] is written over [`Four`], four numbers that go through every operation together. It is
+//! A `Loop` is written over `Four`, four numbers that go through every operation together. It is
 //! compiled twice: for what every processor of the architecture has, and for AVX2, which is chosen at
 //! run time where the processor has it. Both do the same operations on the same lanes in the same
 //! order, each rounded on its own (no multiply-add is contracted), so both give the same bits; of a

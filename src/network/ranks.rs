@@ -100,7 +100,7 @@ impl dyn Ranks + '_ {
     /// Everybody's value, by rank, where this is rank 0; nothing elsewhere.
     ///
     /// # Errors
-    /// As [`all_of`](Self::all_of).
+    /// As `all_of`.
     pub fn gathered<T: Pack>(&self, own: T) -> Result<Vec<T>, NetworkError> {
         let mut outgoing = vec![Vec::new(); self.size()];
         if !self.leads() {
@@ -117,7 +117,7 @@ impl dyn Ranks + '_ {
     /// The value that rank 0 has; what others bring is not looked at.
     ///
     /// # Errors
-    /// As [`all_of`](Self::all_of).
+    /// As `all_of`.
     pub fn from_lead<T: Pack>(&self, value: Option<T>) -> Result<Option<T>, NetworkError> {
         let mut outgoing = vec![Vec::new(); self.size()];
         if self.leads() {
