@@ -14,8 +14,10 @@ mod board;
 mod event;
 mod exchange;
 mod layout;
+mod mail;
 #[cfg(test)]
 mod oracle;
+mod port;
 mod shard;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
