@@ -25,8 +25,9 @@ pub use central::{Central, CentralError, ball_optimum, central_optimum, flat_opt
 pub use cholesky::{NotPositiveDefinite, Packed};
 pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use clipping::Clipping;
+pub use consensus::Padded;
 pub use descent::stationary_point;
-pub use kernel::prefetch;
+pub use kernel::{LANES, prefetch};
 pub use loss::Loss;
 pub use model::ModelConfig;
 pub use objective::{Objective, Samples};

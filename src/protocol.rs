@@ -83,6 +83,9 @@ pub struct Footprint {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Bytes of a vector that goes to all neighbours, of which the network keeps copies; 0 where none
+    /// does.
+    pub vector: usize,
     /// Bytes that a peer with the mean number of neighbours occupies, beside its samples.
     pub memory: usize,
 }
@@ -229,9 +232,10 @@ impl ProtocolConfig {
         }
         let (message, greeting, memory) = match self {
             Self::Admm(admm) => {
-                let asked_for = (admm.objective_noise.is_some(), averages);
+                let noise = [admm.objective_noise.is_some(), admm.primal_noise.is_some()];
+                let more = noise.into_iter().chain([averages]).map(usize::from).sum();
                 let each = samples / peers;
-                let memory = AdmmPeer::memory(mean_degree, d, each, loss, asked_for);
+                let memory = AdmmPeer::memory(mean_degree, d, each, loss, more);
                 (AdmmPeer::message_bytes(d), 0, memory)
             }
             Self::GradientDescent(_) | Self::GradientTracking(_) => {
@@ -247,7 +251,7 @@ impl ProtocolConfig {
                 let messages = if peers > 1 { rounds * tasks as u64 } else { 0 };
                 let message = WalkPeer::message_bytes(d, walk.walk, peers, averages) as u64;
                 let memory = WalkPeer::memory(mean_degree, tasks, d, policy);
-                return Footprint { messages, bytes: messages * message, memory };
+                return Footprint { messages, bytes: messages * message, vector: 0, memory };
             }
             Self::WeightedErm(_) | Self::Federated(_) | Self::GradientQueries(_) => {
                 unreachable!("parties add up")
@@ -258,6 +262,7 @@ impl ProtocolConfig {
         Footprint {
             messages: messages + if greeting > 0 { per_round } else { 0 },
             bytes: messages * message as u64 + per_round * greeting as u64,
+            vector: if matches!(self, Self::Admm(_)) { 8 * d } else { 0 },
             memory,
         }
     }
@@ -291,6 +296,7 @@ impl ProtocolConfig {
         Footprint {
             messages: control + messages,
             bytes: 4 * control + message * messages,
+            vector: 0,
             memory: Party::<ErmLearner>::memory(mean_degree, partners, length, gossips)
                 + 8 * (dimension + averages),
         }

@@ -110,7 +110,7 @@ impl Outline {
         let samples = data.train_rows * (features + 8 + 4 + answers) / n;
         let streams = Streams::new(scenario.seed, 0);
         let links = Links::new(&scenario.network, topology, &streams);
-        let network = links.memory(mean_degree);
+        let network = links.memory(mean_degree, footprint.vector);
         // Two rows at a time: the one that was complete last, and the one that is gathered.
         let measuring = 2 * (d * 8 + ROW_BYTES) + RESULT_BYTES;
         let memory_parts = PeerMemory {

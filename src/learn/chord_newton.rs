@@ -18,6 +18,7 @@
 
 use super::cholesky::Packed;
 use super::conjugate_gradients::conjugate_gradients;
+use super::consensus::{ConsensusRound, Padded};
 use super::loss::Loss;
 use super::normal_equations::NormalEquations;
 use super::objective::Objective;
@@ -207,6 +208,21 @@ impl ChordNewton {
         let Kept::Normal(Some(equations)) = &self.kept else { return None };
         let residual = equations.solve(numbers, linear, w);
         (residual <= tolerance).then_some(Solved { residual, converged: true, passes: 0.0 })
+    }
+
+    /// A whole round of a consensus method at once, where its argmin is in closed form: the bound on the
+    /// residual, if the samples were seen before. Without it nothing is done. For the rest, see
+    /// [`Self::solve`], whose `numbers` these are, in d dimensions.
+    #[inline]
+    pub fn closed_round<'m, M: Iterator<Item = &'m [f64]> + Clone>(
+        &self,
+        round: ConsensusRound<'_, M>,
+        numbers: (&Padded, usize),
+    ) -> Option<f64> {
+        match &self.kept {
+            Kept::Normal(Some(equations)) => equations.round(round, numbers),
+            _ => None,
+        }
     }
 
     /// Asks for what stands for the Hessian, to be near when it is needed.

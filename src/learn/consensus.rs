@@ -1,7 +1,69 @@
 //! What a consensus method does with whole vectors in every round: each in one pass.
 
 use super::kernel::rows::add;
-use super::kernel::{Four, Loop, run};
+use super::kernel::{Four, LANES, Loop, run};
+
+/// A vector with zeros up to a multiple of four numbers.
+pub type Padded = [[f64; LANES]];
+
+/// A round whose messages are all there: the dual step with T = Σ_l w_l, as [`dual_step`] and
+/// [`linear_term`] do it, to the last bit.
+pub struct ConsensusRound<'a, M> {
+    /// β.
+    pub penalty: f64,
+    /// N.
+    pub neighbours: f64,
+    /// w_l, each with zeros up to a multiple of four numbers.
+    pub models: M,
+    /// What was sent; empty where that is w.
+    pub sent: &'a Padded,
+    /// η/n; empty where there is none.
+    pub eta: &'a Padded,
+    /// γ.
+    pub gamma: &'a mut Padded,
+    /// N w + T in the end.
+    pub sum: &'a mut Padded,
+    /// w.
+    pub w: &'a mut Padded,
+}
+
+impl<'m, M: Iterator<Item = &'m [f64]> + Clone> ConsensusRound<'_, M> {
+    /// γ ← γ + β(N w − T) and sum ← N w + T for N times four from a block on, whose sums stay in registers
+    /// while the models go by. Returns b = γ − β·sum + η/n.
+    #[inline(always)]
+    pub(super) fn linear_term<F: Four, const N: usize>(&mut self, block: usize) -> [F; N] {
+        let mut theirs = [F::splat(0.0); N];
+        for model in self.models.clone() {
+            let fours = &model.as_chunks::<LANES>().0[block..];
+            let fours = fours.first_chunk::<N>().expect("models are as long as w");
+            for k in 0..N {
+                theirs[k] = theirs[k].plus(F::load(&fours[k]));
+            }
+        }
+        let own = if self.sent.is_empty() { &*self.w } else { self.sent };
+        let own = own[block..].first_chunk::<N>().expect("as long as w");
+        let gamma = self.gamma[block..].first_chunk_mut::<N>().expect("as long as w");
+        let sum = self.sum[block..].first_chunk_mut::<N>().expect("as long as w");
+        let (up, down) = (F::splat(self.penalty), F::splat(-self.penalty));
+        let (times, minus) = (F::splat(self.neighbours), F::splat(-1.0));
+        let mut b = [F::splat(0.0); N];
+        for k in 0..N {
+            let (all, t) = (F::load(&own[k]).times(times), theirs[k]);
+            let dual = F::load(&gamma[k]).plus(all.plus(t.times(minus)).times(up));
+            dual.store(&mut gamma[k]);
+            let both = all.plus(t);
+            both.store(&mut sum[k]);
+            b[k] = dual.plus(both.times(down));
+        }
+        if !self.eta.is_empty() {
+            let eta = self.eta[block..].first_chunk::<N>().expect("as long as w");
+            for k in 0..N {
+                b[k] = b[k].plus(F::load(&eta[k]));
+            }
+        }
+        b
+    }
+}
 
 /// sum ← sum + Σ_r x_r, added in the order of the vectors.
 #[inline]

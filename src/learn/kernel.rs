@@ -23,6 +23,9 @@ mod tests;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+/// How many numbers go together.
+pub const LANES: usize = 4;
+
 /// Four numbers that go through every operation together.
 pub(super) trait Four: Copy {
     /// Rows whose dot products fit into the registers together.

@@ -16,6 +16,13 @@ pub(super) trait Port<M> {
     {
         each(self, neighbours, message);
     }
+    /// Sends a vector of a round to all neighbours, of whom there are so many.
+    fn transmit_vector(&mut self, neighbours: usize, (round, vector): (Round, &[f64]))
+    where
+        M: Wire + Clone,
+    {
+        each(self, neighbours, Settled::of_round(round, vector));
+    }
     fn timer(&mut self, delay: SimTime);
     fn spend(&mut self, sample_passes: f64);
     fn measures(&self, round: Round) -> bool;
@@ -95,6 +102,17 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
         }
         self.account.book(message.charge(), Receivers::Neighbours);
         self.port.transmit_to_all(self.neighbours.len(), message.settled());
+    }
+
+    /// Sends a vector of a round to every neighbour and books one release to all of them, as
+    /// [`broadcast`](Self::broadcast) does with the message that it [is](Wire::of_round). The vector is
+    /// copied on the way and may change after.
+    pub fn announce(&mut self, message: Released<(Round, &[f64])>) {
+        if self.neighbours.is_empty() {
+            return;
+        }
+        self.account.book(message.charge(), Receivers::Neighbours);
+        self.port.transmit_vector(self.neighbours.len(), *message.settled().value());
     }
 
     /// Books now what leaves later, by whatever way: it may be sent, passed on and published without

@@ -82,14 +82,20 @@ impl Links {
     }
 
     /// Bytes that the simulated engine keeps for a peer with so many neighbours: its desk, its account
-    /// with a line, and what it has under way in the window that runs, in the next and in two
-    /// recycled buffers: one post each, or an event for each neighbour.
-    pub fn memory(&self, neighbours: usize) -> usize {
+    /// with a line, and what it has under way. Of posts, those of the window that runs and of the next, by
+    /// its own worker and by another with a neighbour of it; where neighbours post, and where its own
+    /// posts go. Without posts an event for each neighbour, in as many buffers.
+    pub fn memory(&self, neighbours: usize, vector: usize) -> usize {
         const DESK: usize = 64;
         const ACCOUNT: usize = 64 + 256;
         const EVENT: usize = 56;
-        let under_way = if self.common_latency().is_some() { 1 } else { neighbours };
-        DESK + ACCOUNT + 4 * EVENT * under_way
+        const HEAD: usize = 32 + 4;
+        const PLACE: usize = 8;
+        let under_way = match self.common_latency() {
+            Some(_) => 4 * (HEAD + vector) + PLACE * (neighbours + 4),
+            None => 4 * EVENT * neighbours,
+        };
+        DESK + ACCOUNT + under_way
     }
 
     /// Latency of a sender's message number `sequence` over the directed link at `position`.

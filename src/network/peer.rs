@@ -36,14 +36,14 @@ pub trait Peer: Send {
         arrivals: &mut Arrivals<'_, Self::Message>,
         context: &mut Context<'_, Self::Message>,
     ) {
-        if let Some((from, message)) = arrivals.next_received() {
-            self.receive(from, message, context);
+        if let Some((from, arrival)) = arrivals.next_arrival() {
+            self.receive(from, arrival.received(), context);
         }
     }
 
     /// Called some time before messages arrive: the place to ask for memory that will be needed, so that
     /// it is near by then. No more than a hint to be quick.
-    fn expect(&self) {}
+    fn expect(&self, _arrivals: &Arrivals<'_, Self::Message>) {}
 
     /// Called when a timer set by [`Context::timer`] has run out.
     fn timer(&mut self, _context: &mut Context<'_, Self::Message>) {}

@@ -18,6 +18,7 @@ mod mail;
 #[cfg(test)]
 mod oracle;
 mod port;
+mod posts;
 mod shard;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{bounded, unbounded};
 
-pub use self::board::Arrivals;
+pub use self::board::{Arrival, Arrivals};
 use self::event::Verdict;
 use self::exchange::{Exchange, Lead, Parts};
 pub use self::layout::Layout;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Spent, Wire, WireError};
 use crate::random::Draw;
+use crate::units::Round;
 
 /// Which pieces of a data record a value may tell something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -339,11 +340,29 @@ pub fn noisy(
     sensitivity: Sensitivity,
     records: Records,
     relation: Relation,
-    mut draw: Draw<'_>,
+    draw: Draw<'_>,
 ) -> Released<Arc<[f64]>> {
+    let own = Arc::make_mut(&mut vector);
+    let charge = noisy_in_place(own, mechanism, sensitivity, records, relation, draw).charge;
+    Released { value: vector, charge }
+}
+
+/// Releases a vector that stays where it is, with noise on every coordinate: [`noisy`] without a copy
+/// of its own.
+///
+/// # Panics
+/// If the scale is not positive.
+pub fn noisy_in_place<'v>(
+    vector: &'v mut [f64],
+    mechanism: Mechanism,
+    sensitivity: Sensitivity,
+    records: Records,
+    relation: Relation,
+    mut draw: Draw<'_>,
+) -> Released<&'v [f64]> {
     let (Mechanism::Gaussian { deviation: scale } | Mechanism::Laplace { scale }) = mechanism;
     assert!(scale > 0.0, "noise of scale {scale} protects nothing");
-    for coordinate in Arc::make_mut(&mut vector) {
+    for coordinate in &mut *vector {
         *coordinate += mechanism.noise(&mut draw);
     }
     let part = Part::Noisy { mechanism, sensitivity, records, relation };
@@ -446,6 +465,11 @@ impl<T> Settled<T> {
 }
 
 impl<T: Wire> Settled<T> {
+    /// A message made of a vector of a round whose release was booked when it was posted.
+    pub(crate) fn of_round(round: Round, vector: &[f64]) -> Self {
+        Self(T::of_round(round, vector.into()))
+    }
+
     /// Appends it, to be taken on its way by another process of the same run.
     pub(crate) fn pack(&self, bytes: &mut Vec<u8>) {
         self.0.pack(bytes);

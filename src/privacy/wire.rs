@@ -44,11 +44,19 @@ pub trait Wire: Sized {
         Self::decode(bytes)
     }
 
-    /// Some number made of the first few hundred bytes of what it points to, if it does: after that
-    /// they are near the processor. No more than a hint to be quick.
-    fn touch(&self) -> u64 {
-        0
+    /// A vector of a round as a message, where a protocol [announces](crate::network::Context::announce)
+    /// such: in bytes a round and a vector.
+    ///
+    /// # Panics
+    /// Where none are announced.
+    fn of_round(_round: Round, _vector: Arc<[f64]>) -> Self {
+        panic!("messages of this kind are no vectors of rounds")
     }
+}
+
+/// Bytes of the message that a vector of a round is.
+pub(crate) fn size_of_round(length: usize) -> usize {
+    Round(0).size() + 4 + 8 * length
 }
 
 /// Takes `count` bytes off the front.
@@ -113,11 +121,6 @@ impl Wire for Arc<[f64]> {
     }
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
         decode_words(bytes, f64::from_le_bytes)
-    }
-    #[inline]
-    fn touch(&self) -> u64 {
-        // One number of each of the first cache lines.
-        self.iter().step_by(8).take(4).fold(0, |seen, value| seen ^ value.to_bits())
     }
 }
 

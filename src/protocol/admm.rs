@@ -41,16 +41,17 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::numbers::{Numbers, Vectors};
+use self::numbers::{Fours, Kinds, Numbers, Vectors};
 use super::automatic::Automatic;
-use super::inbox::{Addition, Outbox};
+use super::inbox::Addition;
 use super::per_peer::PerPeer;
 use crate::data::LocalData;
-use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, consensus, norm};
-use crate::network::{Arrivals, Context, Peer, Received, Snapshot};
+use crate::learn::consensus::{self, ConsensusRound};
+use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, norm, prefetch};
+use crate::network::{Arrival, Arrivals, Context, Peer, Received, Snapshot};
 use crate::privacy::{
     Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Sensitivity, Spent, Wire,
-    WireError, in_the_clear, noisy, public,
+    WireError, in_the_clear, noisy_in_place, public,
 };
 use crate::random::Draws;
 use crate::units::{PeerId, Round, SimTime};
@@ -255,6 +256,15 @@ impl AdmmParameters {
         }
     }
 
+    /// Which vectors a peer has beside those that every one has.
+    fn kinds(&self) -> Kinds {
+        Kinds {
+            sent: self.primal_noise.is_some(),
+            eta: self.objective_noise.is_some(),
+            average: self.averages,
+        }
+    }
+
     /// q of a peer with so many neighbours.
     fn quadratic(&self, degree: usize) -> f64 {
         self.ridge + 2.0 * self.penalty * degree as f64
@@ -292,9 +302,8 @@ impl Wire for Exchange {
     fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
         Ok(Self { round: Wire::decode(bytes)?, model: Wire::decode(bytes)? })
     }
-    #[inline]
-    fn touch(&self) -> u64 {
-        self.model.touch()
+    fn of_round(round: Round, model: Arc<[f64]>) -> Self {
+        Self { round, model }
     }
 }
 
@@ -309,8 +318,6 @@ pub struct AdmmPeer {
     retired: bool,
     numbers: Numbers,
     solver: ChordNewton,
-    /// w~_i.
-    outbox: Outbox,
     /// w~_l.
     inbox: Addition<Arc<[f64]>>,
 }
@@ -327,8 +334,7 @@ impl AdmmPeer {
     ) -> Self {
         let d = data.dimension();
         let solver = ChordNewton::numbers(data.rows(), d);
-        let noise = parameters.objective_noise.is_some();
-        let mut numbers = Numbers::zeros(d, noise, parameters.averages, solver);
+        let mut numbers = Numbers::zeros(d, parameters.kinds(), solver);
         if let Some((law, draws)) = &parameters.objective_noise {
             let eta = numbers.split().eta;
             law.draw(draws, u64::from(me.0), eta);
@@ -340,7 +346,6 @@ impl AdmmPeer {
             retired: false,
             numbers,
             solver: ChordNewton::new(),
-            outbox: Outbox::new(d),
             inbox: Addition::new(neighbours),
             data,
             parameters,
@@ -348,25 +353,18 @@ impl AdmmPeer {
     }
 
     /// Bytes that a peer with this many neighbours and samples occupies in dimension d, beside its
-    /// samples: one block of four vectors (w, γ, two sums), up to two more (η with `noise`, w̄ with
-    /// `averages`) and what the solver remembers; the solver's factor, of which there is none where
-    /// the loss bends little beside q; two messages; the inbox.
-    pub fn memory(
-        neighbours: usize,
-        d: usize,
-        samples: usize,
-        loss: Loss,
-        (noise, averages): (bool, bool),
-    ) -> usize {
+    /// samples: one block of four vectors (w, γ, two sums), up to three `more` (w~ with primal noise, η
+    /// with objective noise, w̄ where it is kept) and what the solver remembers; the solver's factor, of
+    /// which there is none where the loss bends little beside q; the inbox.
+    pub fn memory(neighbours: usize, d: usize, samples: usize, loss: Loss, more: usize) -> usize {
         const ALLOCATION: usize = 16;
-        const COUNTERS: usize = 16;
-        let block = Numbers::length(d, noise, averages) + ChordNewton::numbers(samples, d);
+        let solver = ChordNewton::numbers(samples, d);
+        let block = Numbers::length(d, 4 + more, solver);
         let factor = ChordNewton::factor_numbers(samples, d, loss);
         size_of::<Self>()
-            + 8 * (block + factor + 2 * d)
-            + 2 * COUNTERS
+            + 8 * (block + factor)
             + Addition::<Arc<[f64]>>::memory(neighbours)
-            + 6 * ALLOCATION
+            + 4 * ALLOCATION
     }
 
     /// Bytes of one message in dimension d.
@@ -383,6 +381,9 @@ impl AdmmPeer {
     /// g: to which gradient norm this round's argmin is solved.
     fn tolerance(&self, deviation: f64) -> f64 {
         let AdmmParameters { tolerance, slack, inexact, .. } = *self.parameters;
+        if inexact.is_none() && deviation == 0.0 {
+            return tolerance;
+        }
         let below_noise = slack * self.quadratic() * deviation;
         let on_the_way = inexact.map_or(0.0, |Inexact { share, first }| match self.round {
             Round(1) => first,
@@ -401,8 +402,7 @@ impl AdmmPeer {
             return 0.0;
         }
         // The sum is |N_i| w~_i + Σ_l w~_l.
-        let own = self.outbox.content(Round(self.round.0 - 1));
-        let squares = own.iter().zip(self.numbers.sum()).map(|(own, sum)| {
+        let squares = self.numbers.sent().iter().zip(self.numbers.sum()).map(|(own, sum)| {
             let apart = 2.0 * own - sum / degree;
             apart * apart
         });
@@ -448,15 +448,13 @@ impl AdmmPeer {
             return;
         }
         let AdmmParameters { loss, penalty: beta, .. } = *self.parameters;
-        let me = context.me();
-        let deviation = self.deviation(me);
+        let deviation = self.deviation(context.me());
         let tolerance = self.tolerance(deviation);
-
-        // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of the message that is no longer needed.
-        let mut outgoing = self.outbox.take(self.round);
-        let b = Arc::get_mut(&mut outgoing).expect("nobody else holds what was taken");
         let quadratic = self.quadratic();
-        let Vectors { w, gamma, sum, eta, solver, .. } = self.numbers.split();
+        let Vectors { w, gamma, sum, theirs, eta, solver, .. } = self.numbers.split();
+
+        // b = η/n + γ − β Σ_l (w~_i + w~_l), in the place of a sum that has not begun.
+        let b = theirs;
         consensus::linear_term(beta, gamma, sum, b);
         for (b, eta) in b.iter_mut().zip(eta) {
             *b += *eta;
@@ -469,6 +467,7 @@ impl AdmmPeer {
                 Subproblem { objective: Objective::mean(samples, loss), quadratic, linear: b };
             self.solver.solve(&problem, w, solver, tolerance, context.workspace())
         });
+        b.fill(0.0);
         context.spend(solved.passes * self.data.rows() as f64);
         // A model beyond the finite numbers is a divergence, and reported as one.
         if !solved.converged && solved.residual.is_finite() {
@@ -477,29 +476,34 @@ impl AdmmPeer {
                 self.round, solved.residual
             ));
         }
-
-        b.copy_from_slice(w);
-        let exchange = |(round, model)| Exchange { round, model };
-        let round = self.round;
-        let message = match &self.parameters.primal_noise {
-            Some((_, draws)) if deviation > 0.0 => {
-                let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
-                let mechanism = Mechanism::Gaussian { deviation };
-                // Rounding may have kept the argmin from being solved as exactly as asked.
-                let sensitivity = self.sensitivity(tolerance.max(solved.residual));
-                let (all, relation) = (Records::All, Relation::ReplaceOne);
-                let model = noisy(outgoing, mechanism, sensitivity, all, relation, draw);
-                public(round).zip(model).map(exchange)
-            }
-            // Made of what others have released: there is no record here to tell about.
-            _ if self.data.rows() == 0 => public(exchange((round, outgoing))),
-            _ => in_the_clear(exchange((round, outgoing)), self.parameters.unprotected),
-        };
-        self.outbox.put(round, Arc::clone(&message.value().model));
-        context.broadcast(message);
+        self.exchange(solved.residual.max(tolerance), deviation, context);
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
+    }
+
+    /// (16): w~ of an argmin that is solved to this gradient norm.
+    #[inline]
+    fn exchange(&mut self, tolerance: f64, deviation: f64, context: &mut Context<'_, Exchange>) {
+        let sensitivity = (deviation > 0.0).then(|| self.sensitivity(tolerance));
+        if self.parameters.primal_noise.is_some() {
+            let Vectors { w, sent, .. } = self.numbers.split();
+            sent.copy_from_slice(w);
+        }
+        let message = match (&self.parameters.primal_noise, sensitivity) {
+            (Some((_, draws)), Some(sensitivity)) => {
+                let draw = draws.at(u64::from(context.me().0), u64::from(self.round.0));
+                let mechanism = Mechanism::Gaussian { deviation };
+                let (all, relation) = (Records::All, Relation::ReplaceOne);
+                let sent = self.numbers.split().sent;
+                let model = noisy_in_place(sent, mechanism, sensitivity, all, relation, draw);
+                public(self.round).zip(model)
+            }
+            // Made of what others have released: there is no record here to tell about.
+            _ if self.data.rows() == 0 => public((self.round, self.numbers.sent())),
+            _ => in_the_clear((self.round, self.numbers.sent()), self.parameters.unprotected),
+        };
+        context.announce(message);
     }
 
     /// (17), once every neighbour's w~ of this round is there. With T = Σ_l w~_l it adds
@@ -507,8 +511,8 @@ impl AdmmPeer {
     fn dual(&mut self, context: &mut Context<'_, Exchange>) {
         let beta = self.parameters.penalty;
         let degree = self.inbox.neighbours() as f64;
-        let own = self.outbox.content(self.round);
-        let Vectors { w, gamma, sum, theirs, average, .. } = self.numbers.split();
+        let Vectors { w, gamma, sum, theirs, sent, average, .. } = self.numbers.split();
+        let own = if sent.is_empty() { &*w } else { &*sent };
         let measured = context.measures(self.round);
         let mut residual = 0.0;
         if measured {
@@ -536,6 +540,37 @@ impl AdmmPeer {
         }
     }
 
+    /// (17) and (15) in one pass over the vectors, where these are all messages of a round, the next
+    /// argmin is in closed form and nobody looks at this one; then (16). Otherwise it does nothing and
+    /// says so.
+    #[inline]
+    fn round_at_once<'m>(
+        &mut self,
+        models: impl Iterator<Item = &'m [f64]> + Clone,
+        context: &mut Context<'_, Exchange>,
+    ) -> bool {
+        let AdmmParameters { penalty, inexact, budget, averages, .. } = *self.parameters;
+        let last = self.round >= self.parameters.rounds;
+        let more = inexact.is_some() || budget.is_some() || averages;
+        if self.retired || last || more || context.measures(self.round) {
+            return false;
+        }
+        let neighbours = self.inbox.neighbours() as f64;
+        let d = self.data.dimension();
+        let Fours { w, gamma, sum, sent, eta, solver } = self.numbers.fours();
+        let round = ConsensusRound { penalty, neighbours, models, sent, eta, gamma, sum, w };
+        let Some(residual) = self.solver.closed_round(round, (solver, d)) else { return false };
+        self.round = self.round.next();
+        let deviation = self.deviation(context.me());
+        let tolerance = self.tolerance(deviation);
+        if residual <= tolerance {
+            self.exchange(tolerance, deviation, context);
+        } else {
+            self.primal(context);
+        }
+        true
+    }
+
     /// Ends every round whose messages are all there, and begins the next.
     fn advance(&mut self, context: &mut Context<'_, Exchange>) {
         while !self.done() && self.inbox.complete() {
@@ -560,10 +595,6 @@ impl AdmmPeer {
 impl Peer for AdmmPeer {
     type Message = Exchange;
 
-    fn make_room(&mut self) {
-        self.outbox.make_room();
-    }
-
     fn start(&mut self, context: &mut Context<'_, Exchange>) {
         self.primal(context);
     }
@@ -586,30 +617,39 @@ impl Peer for AdmmPeer {
         arrivals: &mut Arrivals<'_, Exchange>,
         context: &mut Context<'_, Exchange>,
     ) {
-        let theirs = self.numbers.theirs();
-        // Some that follow each other are added together: then the sum is read and written once.
-        let (mut models, mut count) = ([&[][..]; 4], 0);
-        while let Some((from, Exchange { round, model })) = arrivals.next_value() {
-            if !self.inbox.has_turn(from, *round, self.round) {
-                self.inbox.keep(from, *round, model);
-                continue;
+        if self.inbox.is_empty()
+            && let Some(models) = arrivals.all_of_round(self.round)
+        {
+            if self.round_at_once(models.clone(), context) {
+                return;
             }
-            models[count] = model;
-            count += 1;
-            if count == models.len() || self.inbox.has_waiting(self.round) {
-                consensus::add_up(&models[..count], theirs);
-                count = 0;
-                self.inbox.go_on(self.round, |model| consensus::add_up(&[model], theirs));
+            let d = self.data.dimension();
+            let theirs = self.numbers.theirs();
+            models.for_each(|model| consensus::add_up(&[&model[..d]], theirs));
+            self.inbox.all_through();
+        }
+        let theirs = self.numbers.theirs();
+        while let Some((from, arrival)) = arrivals.next_arrival() {
+            let add = |model: &Arc<[f64]>| consensus::add_up(&[model], theirs);
+            match arrival {
+                Arrival::Vector(round, model) if self.inbox.has_turn(from, round, self.round) => {
+                    consensus::add_up(&[model], theirs);
+                    self.inbox.go_on(self.round, |model| consensus::add_up(&[model], theirs));
+                }
+                Arrival::Vector(round, model) => self.inbox.keep(from, round, model.into()),
+                Arrival::Message(message) => {
+                    let Exchange { round, model } = message.value();
+                    self.inbox.hear((from, *round), model, self.round, add);
+                }
             }
         }
-        consensus::add_up(&models[..count], theirs);
         self.advance(context);
     }
 
-    fn expect(&self) {
+    fn expect(&self, arrivals: &Arrivals<'_, Exchange>) {
         self.numbers.expect();
         self.solver.expect();
-        self.outbox.expect(self.round);
+        arrivals.vectors().for_each(prefetch);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Exchange>) {

@@ -115,13 +115,6 @@ impl Wire for Say {
             Ok(Self::State(Round(head), Wire::decode(bytes)?))
         }
     }
-    #[inline]
-    fn touch(&self) -> u64 {
-        match self {
-            Self::Degree(_) => 0,
-            Self::State(_, state) => state.touch(),
-        }
-    }
 }
 
 const GREETING: u32 = 1 << 31;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::learn::prefetch;
 use crate::units::{PeerId, Round};
 
 /// Neighbours are at most one round ahead, so two places per neighbour hold all that can arrive.
@@ -107,7 +106,7 @@ impl<T: Clone> Addition<T> {
             add(message);
             self.go_on(now, add);
         } else {
-            self.keep(from, round, message);
+            self.keep(from, round, message.clone());
         }
     }
 
@@ -122,8 +121,8 @@ impl<T: Clone> Addition<T> {
     }
 
     /// Keeps a message whose turn has not come.
-    pub(super) fn keep(&mut self, from: PeerId, round: Round, message: &T) {
-        self.inbox.put(from, round, message.clone());
+    pub(super) fn keep(&mut self, from: PeerId, round: Round, message: T) {
+        self.inbox.put(from, round, message);
     }
 
     /// Whether messages of this round wait for their turn.
@@ -149,6 +148,17 @@ impl<T: Clone> Addition<T> {
             self.through += 1;
             add(&message);
         }
+    }
+
+    /// Whether nothing has come of this round nor of the next.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.through == 0 && self.inbox.arrived == [0, 0]
+    }
+
+    /// Says that the caller has added the messages of all.
+    pub(super) fn all_through(&mut self) {
+        self.through = self.inbox.neighbours() as u32;
     }
 
     /// Whether every neighbour is through.
@@ -205,17 +215,6 @@ impl Outbox {
         // There are no weak references, and nobody makes another one from what only we hold.
         let free = self.buffers[parity(round)].take().filter(|held| Arc::strong_count(held) == 1);
         free.unwrap_or_else(|| vec![0.0; self.length].into())
-    }
-
-    /// Gives the buffer of a round back, for the neighbours to read.
-    pub(super) fn put(&mut self, round: Round, buffer: Arc<[f64]>) {
-        self.buffers[parity(round)] = Some(buffer);
-    }
-
-    /// Asks for the buffers of a round and of the one after it, to be near when they are needed.
-    pub(super) fn expect(&self, round: Round) {
-        prefetch(self.content(round));
-        prefetch(self.content(round.next()));
     }
 
     /// The content of a round's buffer, to be sent.

@@ -196,6 +196,7 @@ impl Topology {
     }
 
     /// The neighbours of a peer, in ascending order.
+    #[inline]
     pub fn neighbours(&self, peer: PeerId) -> &[PeerId] {
         &self.neighbours[self.row(peer)]
     }
@@ -207,6 +208,7 @@ impl Topology {
 
     /// The positions of a peer's outgoing directed links in arrays with one entry per link end,
     /// in the order of [`neighbours`](Self::neighbours).
+    #[inline]
     pub fn row(&self, peer: PeerId) -> std::ops::Range<usize> {
         self.offsets[peer.index()] as usize..self.offsets[peer.index() + 1] as usize
     }

@@ -164,7 +164,14 @@ fn every_release_is_on_the_list() {
             || path.ends_with("tests.rs")
             || path.contains("/tests/");
         for line in code.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
-            let makers = ["public(", "in_the_clear(", "noisy(", "release(pooled(", ".settled("];
+            let makers = [
+                "public(",
+                "in_the_clear(",
+                "noisy(",
+                "noisy_in_place(",
+                "release(pooled(",
+                ".settled(",
+            ];
             if makers.iter().any(|maker| line.contains(maker)) && !exempt {
                 found.push(format!("{path}: {line}"));
             }
@@ -174,11 +181,12 @@ fn every_release_is_on_the_list() {
     let expected = [
         "network/context.rs: self.port.transmit(slot, message.settled());",
         "network/context.rs: self.port.transmit_to_all(self.neighbours.len(), message.settled());",
+        "network/context.rs: self.port.transmit_vector(self.neighbours.len(), *message.settled().value());",
         "network/context.rs: value.settled().arrived()",
-        "protocol/admm.rs: _ => in_the_clear(exchange((round, outgoing)), self.parameters.unprotected),",
-        "protocol/admm.rs: _ if self.data.rows() == 0 => public(exchange((round, outgoing))),",
-        "protocol/admm.rs: let model = noisy(outgoing, mechanism, sensitivity, all, relation, draw);",
-        "protocol/admm.rs: public(round).zip(model).map(exchange)",
+        "protocol/admm.rs: _ => in_the_clear((self.round, self.numbers.sent()), self.parameters.unprotected),",
+        "protocol/admm.rs: _ if self.data.rows() == 0 => public((self.round, self.numbers.sent())),",
+        "protocol/admm.rs: let model = noisy_in_place(sent, mechanism, sensitivity, all, relation, draw);",
+        "protocol/admm.rs: public(self.round).zip(model)",
         "protocol/federated.rs: let mut own: Released<Arc<[f64]>> = public(theta.into());",
         "protocol/federated.rs: return Addend::Released(in_the_clear(data.into(), self.own.problem().unprotected));",
         "protocol/federated.rs: return Addend::Released(own.times_public(weight));",

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::posts::Posts;
 use crate::privacy::{Pack, Settled, Wire, WireError};
 use crate::units::{PeerId, SimTime};
 
@@ -55,40 +56,18 @@ impl<M> Event<M> {
     }
 }
 
-/// A message to all neighbours of its sender that reaches them all at once: one thing under way,
-/// however many receive it.
-pub(super) struct Post<M> {
-    pub time: SimTime,
-    pub sender: PeerId,
-    /// The sequence number of the first copy; the others' follow.
-    pub sequence: u64,
-    pub message: Settled<M>,
-}
-
-impl<M> Post<M> {
-    /// Where its copy comes in the order of a receiver's events. Nothing else of the same sender has a
-    /// sequence number among those of the copies, so the first stands for all of them.
-    pub(super) fn order(&self) -> (SimTime, PeerId, u64) {
-        (self.time, self.sender, self.sequence)
-    }
-}
-
-/// What happens in a window, in no order.
+/// What one worker has for another, in no order.
 pub(super) struct Pending<M> {
+    /// Whose it is.
+    pub from: usize,
     pub events: Vec<Event<M>>,
-    pub posts: Vec<Post<M>>,
-}
-
-impl<M> Default for Pending<M> {
-    fn default() -> Self {
-        Self { events: Vec::new(), posts: Vec::new() }
-    }
+    pub posts: Posts<M>,
 }
 
 impl<M> Pending<M> {
-    fn clear(&mut self) {
-        self.events.clear();
-        self.posts.clear();
+    /// Nothing yet, of this worker.
+    pub(super) fn of(from: usize) -> Self {
+        Self { from, events: Vec::new(), posts: Posts::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -96,9 +75,9 @@ impl<M> Pending<M> {
     }
 }
 
-/// In bytes: how long they are, how many events, then events and posts. Only messages leave a worker, so
-/// every event is an arrival.
-impl<M: Wire> Pending<M> {
+/// In bytes: how long they are, whose they are, how many events; then events and posts. Only messages
+/// leave a worker, so every event is an arrival.
+impl<M: Wire + Clone> Pending<M> {
     /// Appends all of it, and is empty.
     pub(super) fn pack(&mut self, bytes: &mut Vec<u8>) {
         let start = bytes.len();
@@ -106,17 +85,14 @@ impl<M: Wire> Pending<M> {
         if self.is_empty() {
             return;
         }
-        self.events.len().put(bytes);
+        (self.from, self.events.len()).put(bytes);
         for Event { time, receiver, sender, sequence, what } in self.events.drain(..) {
             if let What::Arrival(message) = what {
                 (time, receiver, (sender, sequence)).put(bytes);
                 message.pack(bytes);
             }
         }
-        for Post { time, sender, sequence, message } in self.posts.drain(..) {
-            (time, sender, sequence).put(bytes);
-            message.pack(bytes);
-        }
+        self.posts.pack(bytes);
         let length = (bytes.len() - start - LENGTH) as u64;
         bytes[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
     }
@@ -164,15 +140,15 @@ pub(super) struct Batch<M> {
     pub verdict: Verdict,
 }
 
-/// What is pending, by window. Emptied buffers are kept and used again, so that a run in its stride
-/// allocates nothing here.
+/// Events, by window. Emptied buffers are kept and used again, so that a run in its stride allocates
+/// nothing here.
 pub(super) struct Queue<M> {
     /// The window that was last added to, apart: nearly everything goes to the same one.
-    open: (u64, Pending<M>),
+    open: (u64, Vec<Event<M>>),
     /// When that begins: to find it again without a division.
     opens: SimTime,
-    windows: BTreeMap<u64, Pending<M>>,
-    spare: Vec<Pending<M>>,
+    windows: BTreeMap<u64, Vec<Event<M>>>,
+    spare: Vec<Vec<Event<M>>>,
     kept: usize,
     length: SimTime,
 }
@@ -181,7 +157,7 @@ impl<M> Queue<M> {
     /// A queue of windows of this length that exchanges buffers with so many other workers.
     pub(super) fn new(length: SimTime, others: usize) -> Self {
         Self {
-            open: (0, Pending::default()),
+            open: (0, Vec::new()),
             opens: SimTime::ZERO,
             windows: BTreeMap::new(),
             spare: Vec::new(),
@@ -200,31 +176,26 @@ impl<M> Queue<M> {
     }
 
     pub(super) fn push(&mut self, event: Event<M>) {
-        self.at(self.window(event.time)).events.push(event);
+        self.at(self.window(event.time)).push(event);
     }
 
+    /// The events of a window, to add to them.
     #[inline]
-    pub(super) fn push_post(&mut self, post: Post<M>) {
-        self.at(self.window(post.time)).posts.push(post);
-    }
-
-    /// What is pending in a window, to add to it.
-    #[inline]
-    fn at(&mut self, window: u64) -> &mut Pending<M> {
+    fn at(&mut self, window: u64) -> &mut Vec<Event<M>> {
         if self.open.0 != window {
-            let pending = self.windows.remove(&window).unwrap_or_else(|| self.buffer());
-            let (before, pending) = std::mem::replace(&mut self.open, (window, pending));
+            let events = self.windows.remove(&window).unwrap_or_else(|| self.buffer());
+            let (before, events) = std::mem::replace(&mut self.open, (window, events));
             self.opens = SimTime(window * self.length.0);
-            self.put_away(before, pending);
+            self.put_away(before, events);
         }
         &mut self.open.1
     }
 
-    fn put_away(&mut self, window: u64, pending: Pending<M>) {
-        if pending.is_empty() {
-            self.recycle(pending);
+    fn put_away(&mut self, window: u64, events: Vec<Event<M>>) {
+        if events.is_empty() {
+            self.recycle(events);
         } else {
-            self.windows.insert(window, pending);
+            self.windows.insert(window, events);
         }
     }
 
@@ -234,8 +205,8 @@ impl<M> Queue<M> {
         [open, self.windows.keys().next().copied()].into_iter().flatten().min()
     }
 
-    /// All that happens in a window.
-    pub(super) fn take(&mut self, window: u64) -> Pending<M> {
+    /// All events of a window.
+    pub(super) fn take(&mut self, window: u64) -> Vec<Event<M>> {
         if self.open.0 == window {
             let buffer = self.buffer();
             return std::mem::replace(&mut self.open.1, buffer);
@@ -243,49 +214,37 @@ impl<M> Queue<M> {
         self.windows.remove(&window).unwrap_or_default()
     }
 
-    /// Takes what another worker has for this one; gives back its buffers.
-    pub(super) fn accept(&mut self, mut pending: Pending<M>) {
-        for event in pending.events.drain(..) {
+    /// Takes what another worker has for this one; gives back its buffer.
+    pub(super) fn accept(&mut self, mut events: Vec<Event<M>>) {
+        for event in events.drain(..) {
             self.push(event);
         }
-        for post in pending.posts.drain(..) {
-            self.push_post(post);
-        }
-        self.recycle(pending);
+        self.recycle(events);
     }
 
-    /// Takes what a worker of another rank [packed](Pending::pack), without the length before it.
-    pub(super) fn accept_packed(&mut self, mut bytes: &[u8]) -> Result<(), WireError>
+    /// Takes events that were [packed](Pending::pack), and their number before them.
+    pub(super) fn accept_packed(&mut self, bytes: &mut &[u8]) -> Result<(), WireError>
     where
         M: Wire,
     {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let bytes = &mut bytes;
         for _ in 0..usize::get(bytes)? {
             let (time, receiver, (sender, sequence)) = Pack::get(bytes)?;
             let what = What::Arrival(Settled::unpack(bytes)?);
             self.push(Event { time, receiver, sender, sequence, what });
         }
-        while !bytes.is_empty() {
-            let (time, sender, sequence) = Pack::get(bytes)?;
-            self.push_post(Post { time, sender, sequence, message: Settled::unpack(bytes)? });
-        }
         Ok(())
     }
 
     /// A buffer, empty and perhaps used before.
-    pub(super) fn buffer(&mut self) -> Pending<M> {
+    pub(super) fn buffer(&mut self) -> Vec<Event<M>> {
         self.spare.pop().unwrap_or_default()
     }
 
     /// Takes back a buffer.
-    pub(super) fn recycle(&mut self, mut pending: Pending<M>) {
-        pending.clear();
-        let used = pending.events.capacity() + pending.posts.capacity() > 0;
-        if used && self.spare.len() < self.kept {
-            self.spare.push(pending);
+    pub(super) fn recycle(&mut self, mut events: Vec<Event<M>>) {
+        events.clear();
+        if events.capacity() > 0 && self.spare.len() < self.kept {
+            self.spare.push(events);
         }
     }
 }

@@ -134,7 +134,7 @@ impl<M> Within<M> {
         let mut next = shard.next_window();
         let told = next;
         for (worker, sender) in &self.to {
-            let pending = if failed { Pending::default() } else { shard.take_outgoing(*worker) };
+            let pending = if failed { Pending::of(*worker) } else { shard.take_outgoing(*worker) };
             let _ = sender.send(Batch { pending, next: told, verdict: own });
         }
         if failed {

@@ -117,36 +117,6 @@ impl Layout {
         let mut values: Vec<Option<T>> = by_peer.into_iter().map(Some).collect();
         self.order.iter().filter_map(|peer| values[peer.index()].take()).collect()
     }
-
-    /// For each place of a worker, the workers that run a neighbour of who stands there.
-    pub(super) fn reach(&self, topology: &Topology, worker: usize) -> Reach {
-        let mut reach = Reach { offsets: vec![0], workers: Vec::new() };
-        for place in self.range(worker) {
-            let first = reach.workers.len();
-            for &neighbour in topology.neighbours(self.peer(place)) {
-                let to = self.worker(self.place(neighbour)) as u32;
-                if !reach.workers[first..].contains(&to) {
-                    reach.workers.push(to);
-                }
-            }
-            reach.offsets.push(reach.workers.len() as u32);
-        }
-        reach
-    }
-}
-
-/// The workers that a message to all neighbours goes to, by the sender's place in its worker's range.
-pub(super) struct Reach {
-    offsets: Vec<u32>,
-    workers: Vec<u32>,
-}
-
-impl Reach {
-    /// Of the peer at this place of the range.
-    #[inline]
-    pub(super) fn of(&self, place: usize) -> &[u32] {
-        &self.workers[self.offsets[place] as usize..self.offsets[place + 1] as usize]
-    }
 }
 
 /// Cuts consecutive weights into ranges of about equal sum: `workers` of them, or one each where there

@@ -1,19 +1,24 @@
-//! Where events go.
+//! Where messages go.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::event::{Event, Pending, Post, Queue, What};
+use super::board::Reach;
+use super::event::{Event, Pending, Queue, What};
 use super::layout::Layout;
+use super::posts::{Content, Posts};
+use crate::privacy::Wire;
 use crate::units::{PeerId, SimTime};
 
-/// Where events go: into the queue of this shard or into the batch for another.
+/// Where messages go: into the queue of this shard, among its next posts, or into the batch for another.
 pub(super) struct Mail<'a, M> {
     pub(super) worker: usize,
     pub(super) layout: &'a Layout,
     pub(super) queue: Queue<M>,
+    /// Posts that arrive in the window after the one that is being run, by region.
+    pub(super) posts: Vec<Posts<M>>,
     pub(super) outgoing: Vec<Pending<M>>,
-    /// The earliest window among outgoing events.
+    /// The earliest window among what goes out.
     pub(super) outgoing_next: Option<u64>,
     /// Events that the running peer made for itself within the current window.
     pub(super) own: BinaryHeap<Reverse<Event<M>>>,
@@ -31,7 +36,7 @@ impl<M> Mail<'_, M> {
             }
             return;
         }
-        self.leaves(event.time);
+        self.leaves(self.queue.window(event.time));
         let worker = self.layout.worker(place);
         self.outgoing[worker].events.push(event);
     }
@@ -45,26 +50,16 @@ impl<M> Mail<'_, M> {
         }
     }
 
-    /// Posts to all of a peer's neighbours, who are run by these workers.
-    pub(super) fn post_to_all(&mut self, post: Post<M>, workers: &[u32])
-    where
-        M: Clone,
-    {
-        let here = self.worker as u32;
-        for &worker in workers.iter().filter(|&&worker| worker != here) {
-            self.leaves(post.time);
-            let copy = Post { message: post.message.clone(), ..post };
-            self.outgoing[worker as usize].posts.push(copy);
-        }
-        if workers.contains(&here) {
-            self.queue.push_post(post);
-        }
+    /// Something goes to another worker, to arrive in this window.
+    fn leaves(&mut self, window: u64) {
+        self.outgoing_next = Some(self.outgoing_next.map_or(window, |next| next.min(window)));
     }
 
-    /// Something goes to another worker, to arrive at this time.
-    pub(super) fn leaves(&mut self, time: SimTime) {
-        let window = self.queue.window(time);
-        self.outgoing_next = Some(self.outgoing_next.map_or(window, |next| next.min(window)));
+    /// The earliest window in which this worker knows of something to do, its own or others': asked once
+    /// at the end of a window.
+    pub(super) fn next_window(&mut self) -> Option<u64> {
+        let posts = self.posts.iter().filter(|posts| !posts.is_empty()).map(Posts::window).min();
+        [self.queue.next(), posts, self.outgoing_next.take()].into_iter().flatten().min()
     }
 
     /// Takes the earliest own event if it comes before `limit`.
@@ -75,5 +70,37 @@ impl<M> Mail<'_, M> {
             return None;
         }
         self.own.pop().map(|Reverse(event)| event)
+    }
+}
+
+impl<M: Wire + Clone> Mail<'_, M> {
+    /// Says the same to all neighbours of the peer at an own place, at one time. What arrives in the next
+    /// window is posted, unless something of the same peer is there already; else it is an event for each.
+    #[inline]
+    pub(super) fn post_to_all(
+        &mut self,
+        (sender, place, neighbours): (PeerId, usize, &[PeerId]),
+        (time, sequence): (SimTime, u64),
+        reach: &Reach,
+        content: &Content<'_, M>,
+    ) {
+        let window = self.queue.window(time);
+        let next = window == self.window.unwrap_or(0) + 1;
+        for (worker, at) in reach.of(place) {
+            let here = worker == self.worker;
+            let posts = if here { &mut self.posts[0] } else { &mut self.outgoing[worker].posts };
+            if next && posts.put(at, (time, sequence, window), content) {
+                if !here {
+                    self.leaves(window);
+                }
+                continue;
+            }
+            for &receiver in neighbours {
+                if self.layout.worker(self.layout.place(receiver)) == worker {
+                    let what = What::Arrival(content.to_message());
+                    self.post(Event { time, receiver, sender, sequence, what });
+                }
+            }
+        }
     }
 }

@@ -38,6 +38,10 @@ impl Wire for Ball {
         let (id, hops, size) = Pack::get(bytes)?;
         Ok(Self { id, hops, size })
     }
+    fn of_round(round: Round, vector: Arc<[f64]>) -> Self {
+        let id = vector.iter().fold(0, |id, number| id ^ number.to_bits().rotate_left(7));
+        Self { id, hops: round.0, size: 8 + 8 * vector.len() }
+    }
 }
 
 /// (time, receiver, sender, ball): what a peer saw and when. A timer is a ball from itself.
@@ -70,8 +74,14 @@ impl Juggler {
         self.energy -= 1;
         context.spend((h >> 40 & 3) as f64);
         let ball = Ball { id: h, hops: hops - 1, size: (h >> 20 & 63) as usize };
-        match h % 5 {
+        match h % 6 {
             0 => context.broadcast(public(ball)),
+            5 => {
+                // Mostly of one length.
+                let vector = [f64::from_bits(h >> 12), 2.0, 3.0, f64::from(hops)];
+                let length = if h >> 50 & 7 == 0 { 1 } else { vector.len() };
+                context.announce(public((Round(hops - 1), &vector[..length])));
+            }
             1 => context.timer(SimTime(h >> 30 & 0xFFF)),
             _ => {
                 let to = neighbours[h as usize % neighbours.len()];

@@ -1,12 +1,13 @@
 //! What the running peer acts with.
 
-use super::event::{Event, Post, What};
-use super::layout::Reach;
+use super::board::Reach;
+use super::event::{Event, What};
 use super::mail::Mail;
+use super::posts::Content;
 use crate::network::context::{Context, Port, each};
 use crate::network::links::Links;
 use crate::network::observe::{Deposit, Gathering, Journey, Probe, Snapshot};
-use crate::privacy::{Account, Settled, Wire};
+use crate::privacy::{Account, Settled, Wire, size_of_round};
 use crate::topology::Topology;
 use crate::units::{PeerId, Round, SimTime};
 
@@ -52,7 +53,7 @@ pub(super) struct SimulatedPort<'s, 'a, M, R: Probe> {
     pub(super) ends: &'s [u32],
     pub(super) topology: &'a Topology,
     pub(super) links: &'a Links,
-    pub(super) posting: Option<&'s (SimTime, Reach)>,
+    pub(super) reach: Option<&'s Reach>,
     pub(super) mail: &'s mut Mail<'a, M>,
     pub(super) gathering: &'s mut Gathering<'a, R>,
     pub(super) failure: &'s mut Option<(PeerId, String)>,
@@ -63,6 +64,21 @@ impl<M, R: Probe> SimulatedPort<'_, '_, M, R> {
         let sequence = self.desk.sequence;
         self.desk.sequence += 1;
         sequence
+    }
+}
+
+impl<M: Wire + Clone, R: Probe> SimulatedPort<'_, '_, M, R> {
+    /// Says the same to all neighbours, where it takes the same time to all of them and nothing holds it
+    /// back.
+    #[inline]
+    fn post(&mut self, reach: &Reach, bytes: usize, content: &Content<'_, M>) {
+        let copies = self.neighbours.len() as u64;
+        let sequence = self.desk.sequence;
+        self.desk.sequence += copies;
+        self.desk.messages += copies;
+        self.desk.bytes += copies * bytes as u64;
+        let sender = (self.peer, self.place, self.neighbours);
+        self.mail.post_to_all(sender, (self.now + reach.latency, sequence), reach, content);
     }
 }
 
@@ -101,22 +117,29 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
         });
     }
 
-    /// Where all copies take the same time and nothing holds them back, they are one post.
     fn transmit_to_all(&mut self, neighbours: usize, message: Settled<M>)
     where
         M: Clone,
     {
-        let Some((latency, reach)) = self.posting else {
-            return each(self, neighbours, message);
-        };
-        let copies = neighbours as u64;
-        let sequence = self.desk.sequence;
-        self.desk.sequence += copies;
-        self.desk.messages += copies;
-        self.desk.bytes += copies * message.value().size() as u64;
-        let time = self.now + *latency;
-        let post = Post { time, sender: self.peer, sequence, message };
-        self.mail.post_to_all(post, reach.of(self.place));
+        match self.reach {
+            None => each(self, neighbours, message),
+            Some(reach) => {
+                let bytes = message.value().size();
+                self.post(reach, bytes, &Content::Message(message));
+            }
+        }
+    }
+
+    fn transmit_vector(&mut self, neighbours: usize, (round, vector): (Round, &[f64]))
+    where
+        M: Clone,
+    {
+        match self.reach {
+            None => each(self, neighbours, Settled::of_round(round, vector)),
+            Some(reach) => {
+                self.post(reach, size_of_round(vector.len()), &Content::Vector(round, vector));
+            }
+        }
     }
 
     fn timer(&mut self, delay: SimTime) {

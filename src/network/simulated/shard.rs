@@ -2,16 +2,17 @@
 
 use std::collections::BinaryHeap;
 
-use super::board::{Arrivals, Board};
-use super::event::{Event, Pending, Post, Queue, What};
-use super::layout::{Layout, Reach};
+use super::board::{Arrivals, Board, Reach, survey};
+use super::event::{Event, Pending, Queue, What};
+use super::layout::Layout;
 use super::mail::Mail;
 use super::port::{Desk, Hands, SimulatedPort};
+use super::posts::Posts;
 use crate::network::context::Context;
 use crate::network::links::Links;
 use crate::network::observe::{Gathering, Parting, Probe};
 use crate::network::peer::{Peer, Received};
-use crate::privacy::{Account, Exposure, Wire, WireError};
+use crate::privacy::{Account, Exposure, Pack, Settled, Wire, WireError};
 use crate::topology::Topology;
 use crate::units::{PeerId, SimTime};
 
@@ -41,12 +42,12 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     topology: &'a Topology,
     links: &'a Links,
     layout: &'a Layout,
-    /// How long messages to all neighbours take, where they can be posted.
-    posting: Option<(SimTime, Reach)>,
+    /// Where messages to all neighbours go, where they can be posted.
+    reach: Option<Reach>,
     mail: Mail<'a, P::Message>,
     board: Board<P::Message>,
     /// What happens in the window that is being run, beside what is on the board.
-    happening: Pending<P::Message>,
+    happening: Vec<Event<P::Message>>,
     /// Whether the peer at each place has links to other ranks; empty without any.
     borders: Vec<bool>,
     gathering: Gathering<'a, R>,
@@ -91,7 +92,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let borders =
             borders.map(|place| topology.neighbours(layout.peer(place)).iter().any(beyond));
         let borders = borders.collect();
-        let posting = links.common_latency().map(|time| (time, layout.reach(topology, worker)));
+        let survey = links.common_latency().map(|time| survey(layout, topology, worker, time));
+        let (map, reach) = survey.unzip();
+        let board = Board::new(map);
         Self {
             first: range.start,
             accounts: vec![Account::default(); range.len()],
@@ -101,21 +104,19 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             topology,
             links,
             layout,
-            board: Board {
-                numbers: vec![0; if posting.is_some() { topology.peers() } else { 0 }],
-                ..Board::default()
-            },
-            posting,
+            reach,
             mail: Mail {
                 worker,
                 layout,
                 queue: Queue::new(links.window(), layout.workers() - 1),
-                outgoing: (0..layout.shards()).map(|_| Pending::default()).collect(),
+                posts: (0..board.regions()).map(|_| Posts::default()).collect(),
+                outgoing: (0..layout.shards()).map(|_| Pending::of(worker)).collect(),
                 outgoing_next: None,
                 own: BinaryHeap::new(),
                 window: None,
             },
-            happening: Pending::default(),
+            board,
+            happening: Vec::new(),
             borders,
             gathering,
             workspace: Vec::new(),
@@ -187,13 +188,26 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.borders.get(place).is_some_and(|&border| border) == (turn == Turn::Border)
     }
 
-    /// Takes all that happens in a window.
+    /// Takes all that happens in a window. Where few have posted, not everybody has to look: who is
+    /// concerned gets an event.
     fn open_window(&mut self, window: u64) {
-        let mut pending = self.mail.queue.take(window);
+        let mut events = self.mail.queue.take(window);
         self.mail.window = Some(window);
-        self.put_up(&mut pending);
-        self.sort(&pending.events);
-        self.happening = pending;
+        self.board.open(window, &mut self.mail.posts);
+        if self.board.len() < self.peers.len() / 8 {
+            let peer = |place| self.layout.peer(self.first + place);
+            self.board.take_down(peer, |receiver, sender, head, message| {
+                events.push(Event {
+                    time: head.time,
+                    receiver: peer(receiver as usize),
+                    sender,
+                    sequence: head.sequence,
+                    what: What::Arrival(message),
+                });
+            });
+        }
+        self.sort(&events);
+        self.happening = events;
     }
 
     /// Runs what happens in the window, peer after peer, each peer's in its order. Peers that make work
@@ -203,66 +217,20 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             return;
         }
         let order = std::mem::take(&mut self.order);
-        let mut pending = std::mem::take(&mut self.happening);
-        if self.board.posts.is_empty() {
-            self.run_events(turn, &order, &mut pending.events, asked_to_stop);
+        let mut events = std::mem::take(&mut self.happening);
+        if self.board.len() == 0 {
+            self.run_events(turn, &order, &mut events, asked_to_stop);
         } else {
-            self.run_everybody(turn, &order, &mut pending.events, asked_to_stop);
+            self.run_everybody(turn, &order, &mut events, asked_to_stop);
         }
-        self.happening = pending;
+        self.happening = events;
         self.order = order;
     }
 
     /// All of the window has happened.
     fn close_window(&mut self) {
-        let mut pending = std::mem::take(&mut self.happening);
-        self.take_down(&mut pending);
         self.mail.window = None;
-        self.mail.queue.recycle(pending);
-    }
-
-    /// Puts posts on the board, where receivers find them, if enough have posted for everybody to look.
-    /// Otherwise, and for a second post of one sender, every receiver gets an event of its own.
-    fn put_up(&mut self, pending: &mut Pending<P::Message>) {
-        let few = pending.posts.len() < self.peers.len() / 8;
-        let mut posts = std::mem::take(&mut pending.posts);
-        self.board.time = posts.first().map(|post| post.time);
-        let mut kept = 0;
-        for next in 0..posts.len() {
-            let post = &posts[next];
-            let number = &mut self.board.numbers[post.sender.index()];
-            if few || *number != 0 {
-                let range = self.layout.range(self.mail.worker);
-                for (copy, &receiver) in self.topology.neighbours(post.sender).iter().enumerate() {
-                    if range.contains(&self.layout.place(receiver)) {
-                        pending.events.push(Event {
-                            time: post.time,
-                            receiver,
-                            sender: post.sender,
-                            sequence: post.sequence + copy as u64,
-                            what: What::Arrival(post.message.clone()),
-                        });
-                    }
-                }
-            } else {
-                if self.board.time != Some(post.time) {
-                    self.board.time = None;
-                }
-                posts.swap(kept, next);
-                kept += 1;
-                *number = kept as u32;
-            }
-        }
-        posts.truncate(kept);
-        self.board.posts = posts;
-    }
-
-    /// Takes all posts off the board; `pending` gets its buffer back.
-    fn take_down(&mut self, pending: &mut Pending<P::Message>) {
-        for post in &self.board.posts {
-            self.board.numbers[post.sender.index()] = 0;
-        }
-        pending.posts = std::mem::take(&mut self.board.posts);
+        self.mail.queue.recycle(std::mem::take(&mut self.happening));
     }
 
     /// Runs a window without posts: only those have something to do who have events.
@@ -299,13 +267,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         asked_to_stop: &impl Fn() -> bool,
     ) {
         // Nothing is put up or taken down while a window runs.
-        let board = std::mem::take(&mut self.board);
-        let far = board.posts.len() > FAR;
+        let board = std::mem::replace(&mut self.board, Board::new(None));
+        let far = board.len() > FAR || board.regions() > 1;
         let mut due = Vec::new();
         let mut begin = 0;
         for place in 0..self.peers.len() {
             if far && place % AHEAD == 0 && turn == Turn::Interior {
-                self.look_ahead(&board, place);
+                self.look_ahead(&board, place + AHEAD);
             }
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
@@ -316,31 +284,38 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             }
             let neighbours = self.topology.neighbours(receiver);
             // Neighbours are in the order of their numbers: posts of one time are in their order.
-            if let (Some(time), []) = (board.time, own) {
-                let mut rest = neighbours;
-                while !rest.is_empty() {
-                    rest = self.deliver_posts((receiver, place), time, &board, rest);
+            if let (Some(time), []) = (board.time(), own) {
+                let mut next = (!neighbours.is_empty()).then_some(0);
+                while let Some(first) = next {
+                    next = self.deliver_posts((receiver, place), time, &board, first);
                     // What it made for itself meanwhile may come before the next of them.
-                    let next = rest.iter().find_map(|&sender| board.of(sender)).map(Post::order);
-                    while let Some(event) = next.and_then(|next| self.mail.own_before(Some(next))) {
+                    let first = next.and_then(|next| board.heads(place).find(|(k, _)| *k >= next));
+                    let order = first.map(|(k, head)| (head.time, neighbours[k], head.sequence));
+                    while let Some(event) =
+                        order.and_then(|order| self.mail.own_before(Some(order)))
+                    {
                         self.happen(event);
                     }
                 }
             } else {
                 due.clear();
-                due.extend(own.iter().map(|&at| (events[at as usize].order(), Some(at))));
-                let posts = neighbours.iter().filter_map(|&sender| board.of(sender));
-                due.extend(posts.map(|post| (post.order(), None)));
-                due.sort_unstable();
-                for &((time, sender, sequence), at) in &due {
+                due.extend(own.iter().map(|&at| (events[at as usize].order(), Err(at))));
+                due.extend(board.heads(place).map(|(neighbour, head)| {
+                    ((head.time, neighbours[neighbour], head.sequence), Ok(neighbour))
+                }));
+                due.sort_unstable_by_key(|&(order, _)| order);
+                for &((time, sender, sequence), what) in &due {
                     while let Some(event) = self.mail.own_before(Some((time, sender, sequence))) {
                         self.happen(event);
                     }
-                    if let Some(at) = at {
-                        self.happen(take_event(&mut events[at as usize]));
-                    } else if let Some(post) = board.of(sender) {
-                        let message = Received::together(&post.message);
-                        self.deliver(receiver, place, time, sender, message);
+                    match what {
+                        Err(at) => self.happen(take_event(&mut events[at as usize])),
+                        Ok(neighbour) => {
+                            let mut arrivals = Arrivals::new(&board, place, neighbours, neighbour);
+                            if let Some((_, arrival)) = arrivals.next_arrival() {
+                                self.deliver(receiver, place, time, sender, arrival.received());
+                            }
+                        }
                     }
                 }
             }
@@ -351,15 +326,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.board = board;
     }
 
-    /// Looks at what the next peers are about to receive, and has them ask for what they will need. Each
-    /// would wait for one thing after the other to come from memory; here they come together.
+    /// Lets some peers ask for what they will need. Each would wait for one thing after the other to come
+    /// from memory; here they come together, while others work.
     fn look_ahead(&self, board: &Board<P::Message>, place: usize) {
-        let end = self.peers.len().min(place + AHEAD);
-        self.peers[place..end].iter().for_each(Peer::expect);
-        let receivers = (place..end).map(|place| self.layout.peer(self.first + place));
-        let senders = receivers.flat_map(|receiver| self.topology.neighbours(receiver));
-        let posts = senders.filter_map(|&sender| board.of(sender));
-        std::hint::black_box(posts.fold(0, |seen, post| seen ^ post.message.value().touch()));
+        let peers = self.peers.iter().enumerate().skip(place).take(AHEAD);
+        for (place, peer) in peers {
+            peer.expect(&Arrivals::new(board, place, &[], 0));
+        }
     }
 
     /// Lets all happen that the running peer has made for itself in this window; whether it was broken
@@ -381,7 +354,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     fn sort(&mut self, events: &[Event<P::Message>]) {
         self.order.clear();
         self.starts.clear();
-        let everybody = !self.board.posts.is_empty();
+        let everybody = self.board.len() > 0;
         if events.is_empty() {
             return;
         }
@@ -455,27 +428,26 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         });
     }
 
-    /// Hands a peer the posts of these neighbours, which all arrive at one time, until it has made
-    /// something for itself to do. Returns whose posts are left.
+    /// Hands a peer the posts of its neighbours, which all arrive at one time, from the `first` on, until
+    /// it has made something for itself to do. Returns the first neighbour whose post is left.
     #[inline]
-    fn deliver_posts<'n>(
+    fn deliver_posts(
         &mut self,
         (receiver, place): (PeerId, usize),
         time: SimTime,
-        board: &'n Board<P::Message>,
-        senders: &'n [PeerId],
-    ) -> &'n [PeerId] {
-        let mut arrivals = Arrivals::new(board, senders);
+        board: &Board<P::Message>,
+        first: usize,
+    ) -> Option<usize> {
         let now = time.max(self.desks[place].busy_until);
         self.act(receiver, place, now, |peer, mut hands| {
+            let mut arrivals = Arrivals::new(board, place, hands.port.neighbours, first);
             loop {
                 peer.receive_all(&mut arrivals, &mut hands.context());
-                if arrivals.left().is_empty() || !hands.port.mail.own.is_empty() {
-                    break;
+                if arrivals.left().is_none() || !hands.port.mail.own.is_empty() {
+                    return arrivals.left();
                 }
             }
-        });
-        arrivals.left()
+        })
     }
 
     /// Runs a peer's code at a point in time.
@@ -492,13 +464,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
 
     /// Lets a peer act from a point in time on.
     #[inline]
-    fn act(
+    fn act<T>(
         &mut self,
         peer: PeerId,
         place: usize,
         now: SimTime,
-        act: impl FnOnce(&mut P, Hands<'_, '_, 'a, P::Message, R>),
-    ) {
+        act: impl FnOnce(&mut P, Hands<'_, '_, 'a, P::Message, R>) -> T,
+    ) -> T {
         self.running = peer;
         let neighbours = self.topology.neighbours(peer);
         let mut port = SimulatedPort {
@@ -511,7 +483,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             ends: &self.ends,
             topology: self.topology,
             links: self.links,
-            posting: self.posting.as_ref(),
+            reach: self.reach.as_ref(),
             mail: &mut self.mail,
             gathering: &mut self.gathering,
             failure: &mut self.failure,
@@ -521,28 +493,60 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             account: &mut self.accounts[place],
             workspace: &mut self.workspace,
         };
-        act(&mut self.peers[place], hands);
+        let done = act(&mut self.peers[place], hands);
         port.desk.busy_until = port.now;
+        done
     }
 
     /// The earliest window in which this worker knows of something to do, its own or others': asked once
     /// at the end of a window.
     pub(super) fn next_window(&mut self) -> Option<u64> {
-        [self.mail.queue.next(), self.mail.outgoing_next.take()].into_iter().flatten().min()
+        self.mail.next_window()
     }
 
-    /// What goes to another worker; an empty buffer takes its place.
+    /// What goes to another worker; empty buffers take its place.
     pub(super) fn take_outgoing(&mut self, worker: usize) -> Pending<P::Message> {
-        let outgoing = &mut self.mail.outgoing[worker];
-        if outgoing.is_empty() {
-            return Pending::default();
-        }
-        std::mem::replace(outgoing, self.mail.queue.buffer())
+        let next = Pending { events: self.mail.queue.buffer(), ..Pending::of(self.mail.worker) };
+        std::mem::replace(&mut self.mail.outgoing[worker], next)
     }
 
-    /// Takes what another worker has for this one.
+    /// Takes what another worker has for this one. The memory of its posts is used again for those that
+    /// go there.
     pub(super) fn accept(&mut self, pending: Pending<P::Message>) {
-        self.mail.queue.accept(pending);
+        let Pending { from, events, mut posts } = pending;
+        self.mail.queue.accept(events);
+        if posts.is_empty() {
+            return;
+        }
+        let Some(region) = self.board.region(from) else { return };
+        let next = &mut self.mail.posts[region];
+        if next.window() != posts.window() {
+            std::mem::swap(next, &mut posts);
+            let outgoing = &mut self.mail.outgoing[from].posts;
+            if outgoing.is_empty() {
+                posts.clear();
+                *outgoing = posts;
+            }
+            return;
+        }
+        // Some have come before.
+        let mut late = Vec::new();
+        next.add(&posts, |sender, head, message| {
+            late.push((sender, head.time, head.sequence, message))
+        });
+        self.send_late(region, late);
+    }
+
+    /// What found its place on the board taken, as events.
+    fn send_late(&mut self, region: usize, late: Vec<Late<P::Message>>) {
+        for (sender, time, sequence, message) in late {
+            let (sender, receivers) = self.board.receivers(region, sender);
+            for &place in receivers {
+                let receiver = self.layout.peer(self.first + place as usize);
+                let what = What::Arrival(message.clone());
+                self.mail.queue.push(Event { time, receiver, sender, sequence, what });
+            }
+        }
     }
 
     /// What goes to the workers of each other rank, in bytes: none where there is nothing.
@@ -560,9 +564,22 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         packed.collect()
     }
 
-    /// Takes what a worker of another rank packed for this one.
-    pub(super) fn accept_packed(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        self.mail.queue.accept_packed(bytes)
+    /// Takes what a worker of another rank packed for this one, without the length before it.
+    pub(super) fn accept_packed(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let bytes = &mut bytes;
+        let from = usize::get(bytes)?;
+        self.mail.queue.accept_packed(bytes)?;
+        let Some(region) = self.board.region(from) else { return Ok(()) };
+        let mut late = Vec::new();
+        let left_over = |sender, time, sequence, message| {
+            late.push((sender, time, sequence, message));
+        };
+        self.mail.posts[region].unpack(bytes, left_over)?;
+        self.send_late(region, late);
+        Ok(())
     }
 
     /// Whether any of its peers has left before the end.
@@ -593,6 +610,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         (self.first..).map(|place| self.layout.peer(place))
     }
 }
+
+/// A post that found its place taken: the sender's place, when it arrives, its sequence number.
+type Late<M> = (u32, SimTime, u64, Settled<M>);
 
 /// Takes an event out of its place.
 fn take_event<M>(event: &mut Event<M>) -> Event<M> {

@@ -1,15 +1,34 @@
 //! All vectors of a peer in one block of memory.
 
-use crate::learn::prefetch;
+use crate::learn::{LANES, Padded, prefetch};
 
-/// w, γ, two sums, η/n and w̄ where they are asked for, then the solver's, one after the other. A
-/// million peers take a million blocks, not ten million small pieces all over the heap.
+/// w, γ, two sums, then w~, η/n and w̄ where they are asked for, then the solver's, one after the other,
+/// each with zeros up to a multiple of [`LANES`]. A million peers take a million blocks, not ten million
+/// small pieces all over the heap.
 #[derive(Debug)]
 pub(super) struct Numbers {
     block: Box<[f64]>,
     dimension: u32,
-    noise: bool,
-    averages: bool,
+    /// How many the solver remembers.
+    solver: u32,
+    kinds: Kinds,
+}
+
+/// Which vectors there are beside those that every peer has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Kinds {
+    /// w~, where it may be another vector than w.
+    pub(super) sent: bool,
+    /// η/n.
+    pub(super) eta: bool,
+    /// w̄.
+    pub(super) average: bool,
+}
+
+impl Kinds {
+    fn count(self) -> usize {
+        4 + usize::from(self.sent) + usize::from(self.eta) + usize::from(self.average)
+    }
 }
 
 /// The vectors, to write to.
@@ -22,6 +41,8 @@ pub(super) struct Vectors<'a> {
     pub(super) sum: &'a mut [f64],
     /// Σ_l w~_l of the round that is under way, as far as they are there.
     pub(super) theirs: &'a mut [f64],
+    /// w~_i; empty where that is w_i.
+    pub(super) sent: &'a mut [f64],
     /// η_i/n; empty without objective noise.
     pub(super) eta: &'a mut [f64],
     /// w̄_i, the mean of w_i over the rounds; empty where it is not kept.
@@ -30,37 +51,71 @@ pub(super) struct Vectors<'a> {
     pub(super) solver: &'a mut [f64],
 }
 
+/// Those that a round in closed form goes over, with the zeros behind them.
+pub(super) struct Fours<'a> {
+    pub(super) w: &'a mut Padded,
+    pub(super) gamma: &'a mut Padded,
+    pub(super) sum: &'a mut Padded,
+    pub(super) sent: &'a Padded,
+    pub(super) eta: &'a Padded,
+    pub(super) solver: &'a Padded,
+}
+
 impl Numbers {
-    /// Zeros: `noise` asks for η, `averages` for w̄, `solver` is how many the solver remembers.
-    pub(super) fn zeros(d: usize, noise: bool, averages: bool, solver: usize) -> Self {
-        let length = Self::length(d, noise, averages) + solver;
-        let dimension = u32::try_from(d).expect("a matrix in memory has fewer columns");
-        Self { block: vec![0.0; length].into(), dimension, noise, averages }
+    /// Zeros: `solver` is how many the solver remembers.
+    pub(super) fn zeros(d: usize, kinds: Kinds, solver: usize) -> Self {
+        let length = Self::length(d, kinds.count(), solver);
+        let [dimension, solver] = [d, solver].map(|count| {
+            u32::try_from(count).expect("a matrix in memory has fewer rows and columns")
+        });
+        Self { block: vec![0.0; length].into(), dimension, solver, kinds }
     }
 
-    /// How many numbers there are beside the solver's.
-    pub(super) fn length(d: usize, noise: bool, averages: bool) -> usize {
-        (4 + usize::from(noise) + usize::from(averages)) * d
+    /// How many numbers so many vectors take, and the solver's.
+    pub(super) fn length(d: usize, vectors: usize, solver: usize) -> usize {
+        vectors * d.next_multiple_of(LANES) + solver.next_multiple_of(LANES)
     }
 
     /// All of them.
     #[inline]
     pub(super) fn split(&mut self) -> Vectors<'_> {
         let d = self.dimension as usize;
-        let (w, rest) = self.block.split_at_mut(d);
-        let (gamma, rest) = rest.split_at_mut(d);
-        let (sum, rest) = rest.split_at_mut(d);
-        let (theirs, rest) = rest.split_at_mut(d);
-        let (eta, rest) = rest.split_at_mut(if self.noise { d } else { 0 });
-        let (average, solver) = rest.split_at_mut(if self.averages { d } else { 0 });
-        Vectors { w, gamma, sum, theirs, eta, average, solver }
+        let stride = d.next_multiple_of(LANES);
+        let mut rest = &mut *self.block;
+        let mut next = |there: bool| {
+            let (vector, more) =
+                std::mem::take(&mut rest).split_at_mut(if there { stride } else { 0 });
+            rest = more;
+            let length = d.min(vector.len());
+            &mut vector[..length]
+        };
+        let (w, gamma, sum, theirs) = (next(true), next(true), next(true), next(true));
+        let sent = next(self.kinds.sent);
+        let eta = next(self.kinds.eta);
+        let average = next(self.kinds.average);
+        let solver = &mut rest[..self.solver as usize];
+        Vectors { w, gamma, sum, theirs, sent, eta, average, solver }
+    }
+
+    /// Those of a round in closed form.
+    #[inline]
+    pub(super) fn fours(&mut self) -> Fours<'_> {
+        let (fours, _) = self.block.as_chunks_mut::<LANES>();
+        let each = (self.dimension as usize).div_ceil(LANES);
+        let (w, rest) = fours.split_at_mut(each);
+        let (gamma, rest) = rest.split_at_mut(each);
+        let (sum, rest) = rest.split_at_mut(each);
+        let (sent, rest) = rest[each..].split_at(if self.kinds.sent { each } else { 0 });
+        let (eta, rest) = rest.split_at(if self.kinds.eta { each } else { 0 });
+        let solver = &rest[if self.kinds.average { each } else { 0 }..];
+        Fours { w, gamma, sum, sent, eta, solver }
     }
 
     /// Σ_l w~_l of the round that is under way.
     #[inline]
     pub(super) fn theirs(&mut self) -> &mut [f64] {
-        let d = self.dimension as usize;
-        &mut self.block[3 * d..4 * d]
+        let stride = self.stride();
+        &mut self.block[3 * stride..][..self.dimension as usize]
     }
 
     /// Asks for all of them, to be near when they are needed.
@@ -71,19 +126,30 @@ impl Numbers {
     /// w_i.
     #[cfg(test)]
     pub(super) fn w(&self) -> &[f64] {
-        &self.block[..self.dimension as usize]
+        self.vector(0)
     }
 
     /// γ_i.
     #[cfg(test)]
     pub(super) fn gamma(&self) -> &[f64] {
-        let d = self.dimension as usize;
-        &self.block[d..2 * d]
+        self.vector(1)
     }
 
     /// Σ_l (w~_i + w~_l) of the last complete round.
     pub(super) fn sum(&self) -> &[f64] {
-        let d = self.dimension as usize;
-        &self.block[2 * d..3 * d]
+        self.vector(2)
+    }
+
+    /// w~_i, as it was sent last.
+    pub(super) fn sent(&self) -> &[f64] {
+        self.vector(if self.kinds.sent { 4 } else { 0 })
+    }
+
+    fn stride(&self) -> usize {
+        (self.dimension as usize).next_multiple_of(LANES)
+    }
+
+    fn vector(&self, number: usize) -> &[f64] {
+        &self.block[number * self.stride()..][..self.dimension as usize]
     }
 }
