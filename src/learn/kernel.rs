@@ -4,8 +4,9 @@
 //! compiled twice: for what every processor of the architecture has, and for AVX2, which is chosen at
 //! run time where the processor has it. Both do the same operations on the same lanes in the same
 //! order, each rounded on its own (no multiply-add is contracted), so both give the same bits; of a
-//! NaN only that it is one. This is the one file with `unsafe` in it: the operations of the wider
-//! registers, and the call that is allowed once the processor has said that it has them.
+//! NaN only that it is one. Besides that of draws in bulk this is the one file with `unsafe` in it: the
+//! operations of the wider registers, and the call that is allowed once the processor has said that it
+//! has them.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -77,8 +78,11 @@ const AVX2: u8 = 2;
 static CHOSEN: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// From now on, loops take what every processor of the architecture has; results do not change.
+///
+/// So do [draws in bulk](crate::random::force_portable).
 pub fn force_portable() {
     CHOSEN.store(PORTABLE, Ordering::Relaxed);
+    crate::random::force_portable();
 }
 
 /// What loops are compiled for on this processor: `avx2` or `portable`.

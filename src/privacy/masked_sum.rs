@@ -219,8 +219,10 @@ pub fn pooled(
     let mut residues: Arc<[u64]> = data.iter().map(|&value| grid.residue(value)).collect();
     let places = Arc::make_mut(&mut residues);
     if let Some(mut draw) = draw {
-        for residue in places.iter_mut() {
-            *residue = residue.wrapping_add(grid.residue(noise.own * draw.normal()));
+        let mut own = vec![0.0; data.len()];
+        draw.add_normals(noise.own, &mut own);
+        for (residue, &noise) in places.iter_mut().zip(&own) {
+            *residue = residue.wrapping_add(grid.residue(noise));
         }
     }
     if let Some((masks, round)) = masks {

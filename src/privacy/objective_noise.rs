@@ -96,9 +96,8 @@ impl ObjectiveNoise {
             return;
         }
         let mut draw = draws.at(peer, 0);
-        for coordinate in eta.iter_mut() {
-            *coordinate = draw.normal();
-        }
+        eta.fill(0.0);
+        draw.add_normals(1.0, eta);
         let length = match *self {
             Self::Sphere(Radius { radius }) => radius,
             // P(|η| ≤ r) = (r/R)^d

@@ -111,12 +111,15 @@ impl Mechanism {
         }
     }
 
-    /// One draw of its noise.
-    fn noise(self, draw: &mut Draw<'_>) -> f64 {
+    /// Adds a draw of its noise to every coordinate.
+    fn add_noise(self, vector: &mut [f64], draw: &mut Draw<'_>) {
         match self {
-            Self::Gaussian { deviation } => deviation * draw.normal(),
+            Self::Gaussian { deviation } => draw.add_normals(deviation, vector),
             // The difference of two exponential numbers.
-            Self::Laplace { scale } => scale * (draw.gamma(1.0) - draw.gamma(1.0)),
+            Self::Laplace { scale } => {
+                let mut noise = || scale * (draw.gamma(1.0) - draw.gamma(1.0));
+                vector.iter_mut().for_each(|x| *x += noise());
+            }
         }
     }
 }
@@ -362,9 +365,7 @@ pub fn noisy_in_place<'v>(
 ) -> Released<&'v [f64]> {
     let (Mechanism::Gaussian { deviation: scale } | Mechanism::Laplace { scale }) = mechanism;
     assert!(scale > 0.0, "noise of scale {scale} protects nothing");
-    for coordinate in &mut *vector {
-        *coordinate += mechanism.noise(&mut draw);
-    }
+    mechanism.add_noise(vector, &mut draw);
     let part = Part::Noisy { mechanism, sensitivity, records, relation };
     Released { value: vector, charge: Charge::One(part) }
 }
@@ -385,9 +386,7 @@ pub fn commonly_noisy(
     pieces: Pieces,
     mut draw: Draw<'_>,
 ) -> Released<Arc<[f64]>> {
-    for coordinate in Arc::make_mut(&mut vector) {
-        *coordinate += deviation * draw.normal();
-    }
+    draw.add_normals(deviation, Arc::make_mut(&mut vector));
     in_the_clear(vector, pieces)
 }
 

@@ -325,7 +325,7 @@ impl Learner for ErmLearner {
         let mut direction = sum.to_vec();
         if *variant == ErmVariant::Central && self.noise.all > 0.0 {
             let mut draw = curator.at(0, u64::from(round.0));
-            direction.iter_mut().for_each(|value| *value += self.noise.all * draw.normal());
+            draw.add_normals(self.noise.all, &mut direction);
         }
         problem.regulariser.add_gradient(theta, &mut direction);
         axpy(-step, &direction, theta);

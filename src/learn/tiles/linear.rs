@@ -6,7 +6,7 @@
 //! s_0 W₂_0ᵀ + s_1 W₂_1ᵀ by Ŵ. So no row ever goes through the hidden units, and u is kept.
 
 use super::super::kernel::rows::dots;
-use super::super::kernel::{Four, Loop, run};
+use super::super::kernel::{Four, Loop, prefetch_line, run};
 use super::{AdamStepOfFour, Eight, Moving, step};
 
 /// u of both outputs: of each input, and of the 1 behind them.
@@ -95,7 +95,7 @@ impl Loop for LinearStep<'_> {
 
     /// Tile by tile: a step of its W₂, then of its rows of Ŵ, each added to u as soon as it is known.
     /// Divisions and roots keep the processor from nothing else meanwhile: so Ŵᵀs of the next tile is
-    /// found along with them, which also brings its weights into the cache.
+    /// found along with them, which also brings its weights into the cache; its moments are asked for.
     #[inline(always)]
     fn run<F: Four>(self) {
         let Self { moving, sums, slopes, room } = self;
@@ -111,8 +111,10 @@ impl Loop for LinearStep<'_> {
         for at in (0..weights.len()).step_by(inputs + 2) {
             let (w, later) = weights[at..].split_at_mut(inputs + 2);
             let (w, w_out) = w.split_at_mut(inputs);
-            let (m, m_out) = mean[at..at + inputs + 2].split_at_mut(inputs);
-            let (v, v_out) = square[at..at + inputs + 2].split_at_mut(inputs);
+            let (m, m_later) = mean[at..].split_at_mut(inputs + 2);
+            let (v, v_later) = square[at..].split_at_mut(inputs + 2);
+            let (m, m_out) = m.split_at_mut(inputs);
+            let (v, v_out) = v.split_at_mut(inputs);
             let mut before = [[F::splat(0.0); 2]; 2];
             let mut after = before;
             for output in 0..2 {
@@ -140,6 +142,8 @@ impl Loop for LinearStep<'_> {
                 }
                 if let Some(next) = next {
                     add_products(&mut by, s, &next[input]);
+                    prefetch_line(&m_later[input].0[0][0]);
+                    prefetch_line(&v_later[input].0[0][0]);
                 }
             }
         }
