@@ -291,7 +291,7 @@ impl WalkPeer {
     fn update(&mut self, token: &mut Held, context: &mut Context<'_, Token>) -> bool {
         let parameters = &*self.parameters;
         let WalkParameters { tasks, loss, ridge, radius, needs, .. } = *parameters;
-        let Held { pass, w, average, .. } = token;
+        let Held { pass, w: place, average, .. } = token;
         let task = pass.task as usize;
         let share = &mut self.shares[task];
         let (number, of) = (share.used, self.cut.batches());
@@ -313,7 +313,7 @@ impl WalkPeer {
                 };
                 let visit = Visit {
                     local_loss: value(needs.local_loss, local),
-                    global_loss: value(needs.global_loss, w.as_ref().expect(WHOLE).value()),
+                    global_loss: value(needs.global_loss, place.as_ref().expect(WHOLE).value()),
                     local,
                     number,
                     of: of * parameters.passes,
@@ -349,7 +349,7 @@ impl WalkPeer {
                     self.retired = true;
                     return false;
                 }
-                let mut model = w.take().expect(WHOLE).into_value();
+                let mut model = place.take().expect(WHOLE).into_value();
                 let global = Arc::make_mut(&mut model);
                 let g = gradient(&batch, global, context);
                 if share.own.is_some() {
@@ -369,16 +369,16 @@ impl WalkPeer {
                         in_the_clear(model, parameters.unprotected)
                     }
                 };
-                let mut released = context.release(released);
+                let mut w = context.release(released);
                 if let Some(radius) = radius {
-                    released = released.zip(public(radius)).map(|(mut w, radius)| {
+                    w = w.zip(public(radius)).map(|(mut w, radius)| {
                         project(Arc::make_mut(&mut w), radius);
                         w
                     });
                 }
-                let released = w.insert(released);
+                let w = place.insert(w);
                 if let Some(own) = &mut share.own {
-                    local.copy_from_slice(released.value());
+                    local.copy_from_slice(w.value());
                     (own.unreleased, own.widest) = (0, 0.0);
                 }
                 pass.journey.releases += 1;
@@ -396,7 +396,7 @@ impl WalkPeer {
         if let Some(remaining) = &mut pass.remaining {
             remaining.take(self.me);
         }
-        let w = w.as_ref().expect(WHOLE);
+        let w = place.as_ref().expect(WHOLE);
         *average = average.take().map(|average| running_mean(average, w, t));
         let average_now = average.as_ref().map(|average| &**average.value());
         let snapshot = Snapshot { average: average_now, ..Snapshot::of(w.value()) };
@@ -556,8 +556,9 @@ impl Peer for WalkPeer {
     ) {
         // What came in a message is its senders' release, and they have paid for it.
         let Token { pass, w, average } = message.into_value();
-        let (w, average) = (Some(public(w)), average.map(public));
-        self.host(Held { pass, w, average, came_from: Some(from), arrived: true }, context);
+        let (w, average) = (public(w), average.map(public));
+        let (w, came_from) = (Some(w), Some(from));
+        self.host(Held { pass, w, average, came_from, arrived: true }, context);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Token>) {
