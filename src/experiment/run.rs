@@ -119,7 +119,8 @@ impl Options {
 
 impl Options {
     /// How many of so many repeats run at a time, and the options of each of them. Tokens leave most
-    /// peers idle, so that one worker is enough for a repeat, and others can have repeats of their own.
+    /// peers idle, so that one worker is enough for a repeat, and others can have repeats of their own;
+    /// where there are more workers than repeats, they share out the tokens of each.
     fn shared_out(self, scenario: &Scenario, repeats: usize) -> (usize, Self) {
         match self.engine(scenario) {
             Engine::Simulated { workers } if scenario.protocol.walk().is_some() => {

@@ -81,6 +81,12 @@ impl Links {
         alike.then(|| self.least + SimTime::from_seconds(extra))
     }
 
+    /// Whether no message and no work of a peer holds up another one: what peers do about different
+    /// things then has nothing to do with each other.
+    pub fn hold_nothing_up(&self) -> bool {
+        self.common_latency().is_some() && self.seconds_per_sample == 0.0
+    }
+
     /// Bytes that the simulated engine keeps for a peer with so many neighbours: its desk, its account
     /// with a line, and what it has under way. Of posts, those of the window that runs and of the next, by
     /// its own worker and by another with a neighbour of it; where neighbours post, and where its own

@@ -383,9 +383,14 @@ impl<R: Probe> Gathering<'_, R> {
 
     /// What a peer leaves when the run is over.
     pub(super) fn parting(&self, peer: PeerId, work: &Work<'_>) -> Parting<R::Local> {
-        let Work { updates, releases, forwards, models } = *work;
-        Parting { updates, releases, forwards, local: self.probe.parting(peer, models) }
+        parting(self.probe, peer, work)
     }
+}
+
+/// What a peer leaves when the run is over, with the figures of its models.
+pub(super) fn parting<R: Probe>(probe: &R, peer: PeerId, work: &Work<'_>) -> Parting<R::Local> {
+    let Work { updates, releases, forwards, models } = *work;
+    Parting { updates, releases, forwards, local: probe.parting(peer, models) }
 }
 
 /// The measuring side: joins parts to rows and passes them on, in the order of rounds, until the

@@ -1,5 +1,7 @@
 //! What a protocol implements.
 
+use std::ops::Range;
+
 use super::context::Context;
 use super::observe::Work;
 use super::simulated::Arrivals;
@@ -61,6 +63,27 @@ pub trait Peer: Send {
     /// deposits: asked for once, when the run is over.
     fn parting(&self) -> Option<Work<'_>> {
         None
+    }
+
+    /// Into how many parts its work falls that have nothing to do with each other, as long as nothing in
+    /// the network holds one up for another: the same for all peers.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// Takes some parts of the work, of which nothing is done yet, out of it: a peer that does these alone.
+    fn split_off(&mut self, _parts: Range<usize>) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Takes back what was split off, with all that was done meanwhile.
+    fn join(&mut self, _other: Self)
+    where
+        Self: Sized,
+    {
     }
 
     /// How much work a round is to this peer, relative to others: workers get equal shares.

@@ -10,6 +10,7 @@
 //! A peer sees its own events in the order (time, sender, sequence). That order does not depend
 //! on who shares its worker or where windows end, so neither does any result.
 
+mod apart;
 mod board;
 mod event;
 mod exchange;
@@ -53,6 +54,10 @@ pub(super) fn run<P: Peer, R: Probe>(
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
+    let parts = peers.first().map_or(1, Peer::parts).min(workers);
+    if parts > 1 && links.hold_nothing_up() {
+        return apart::run(parts, topology, links, peers, observation, interrupt, on_row);
+    }
     let layout = Layout::new(topology, |peer| peers[peer.index()].weight(), 1, workers);
     let peers = layout.by_place(peers);
     run_share((&layout, None), topology, links, peers, observation, interrupt, on_row)
@@ -98,8 +103,9 @@ pub(super) fn run_share<P: Peer, R: Probe>(
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let shard = Shard::new(shard, layout, own, topology, links, gathering);
-                work(shard, exchange, asked_to_stop)
+                let mut shard = Shard::new(shard, layout, own, topology, links, gathering);
+                let quiet = work(&mut shard, exchange, asked_to_stop)?;
+                Ok(quiet.then(|| shard.quiet()))
             }));
         }
         drop(rows);
@@ -202,16 +208,17 @@ struct Quiet<L> {
 
 pack_fields!(Quiet<L> { waiting, retired, partings, sent });
 
-/// One worker's life: start the peers, then window after window.
+/// One worker's life: start the peers, then window after window, until nothing is under way any more, or
+/// it was told to stop, or a peer could not go on. Returns whether it is the first.
 fn work<P: Peer, R: Probe>(
-    mut shard: Shard<'_, P, R>,
+    shard: &mut Shard<'_, P, R>,
     mut exchange: Exchange<'_, P::Message, R>,
     asked_to_stop: impl Fn() -> bool,
-) -> WorkerEnd<R::Local> {
+) -> Result<bool, (PeerId, String)> {
     let mut window = None;
     loop {
-        let mut failure = caught(&mut shard, |shard| shard.border(window, &asked_to_stop));
-        let agreed = exchange.swap(&mut shard, &mut |shard| {
+        let mut failure = caught(shard, |shard| shard.border(window, &asked_to_stop));
+        let agreed = exchange.swap(shard, &mut |shard| {
             if failure.is_none() {
                 failure = caught(shard, |shard| shard.interior(window, &asked_to_stop));
             }
@@ -226,12 +233,8 @@ fn work<P: Peer, R: Probe>(
             return Err(failure);
         }
         match agreed {
-            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(None),
-            (_, None) => {
-                let (waiting, retired) = (shard.waiting(), shard.retired());
-                let (partings, sent) = (shard.partings(), shard.sent());
-                return Ok(Some(Quiet { waiting, retired, partings, sent }));
-            }
+            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(false),
+            (_, None) => return Ok(true),
             (Verdict::Go, next) => window = next,
         }
     }

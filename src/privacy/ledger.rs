@@ -155,6 +155,29 @@ impl Account {
         }
     }
 
+    /// Adds the releases of another account of the same peer.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for line in &other.lines {
+            let own = self.line(line.protection, line.receivers);
+            own.count += line.count;
+            own.label.add(&line.label);
+            own.record.add(&line.record);
+            if let Some(more) = &line.outside {
+                let outside = own.outside.get_or_insert_default();
+                outside.iter_mut().zip(&**more).for_each(|(sum, more)| sum.add(more));
+            }
+        }
+        if self.batches.len() < other.batches.len() {
+            self.batches.resize(other.batches.len(), [0.0; 2]);
+        }
+        for (sums, more) in self.batches.iter_mut().zip(&other.batches) {
+            for ((sum, worst), more) in sums.iter_mut().zip(&mut self.worst).zip(more) {
+                *sum += more;
+                *worst = worst.max(*sum);
+            }
+        }
+    }
+
     /// The line of a kind; a new one for the first of it.
     fn line(&mut self, protection: Protection, receivers: Receivers) -> &mut Line {
         let same = |line: &Line| line.protection == protection && line.receivers == receivers;

@@ -37,6 +37,7 @@ mod cut;
 mod token;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use config::{StepSize, WalkSgdConfig};
@@ -151,6 +152,8 @@ pub struct WalkPeer {
     /// The neighbours' numbers of neighbours.
     degrees: Vec<u32>,
     parameters: Arc<WalkParameters>,
+    /// Whose tokens it knows; of the other tasks there is nothing in `shares`.
+    tasks: Range<usize>,
     shares: Vec<Share>,
     /// Tokens that stay and wait for their next turn.
     parked: VecDeque<Held>,
@@ -189,6 +192,7 @@ impl WalkPeer {
             me,
             cut: Cut::new(data.rows(), parameters.batch),
             degrees,
+            tasks: 0..parameters.tasks.count() as usize,
             shares: (0..parameters.tasks.count()).map(share).collect(),
             parked: VecDeque::new(),
             updates: 0,
@@ -526,7 +530,7 @@ impl Peer for WalkPeer {
         let zero = || public(Arc::from(vec![0.0; self.data.dimension()]));
         let starting: Vec<Held> = (0..)
             .zip(&parameters.tokens)
-            .filter(|(_, (peer, _))| *peer == self.me)
+            .filter(|(task, (peer, _))| *peer == self.me && self.tasks.contains(&(*task as usize)))
             .map(|(task, _)| Held {
                 pass: Box::new(Pass {
                     task,
@@ -583,6 +587,51 @@ impl Peer for WalkPeer {
             forwards: self.forwards,
             models: &self.models,
         })
+    }
+
+    fn parts(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn split_off(&mut self, parts: Range<usize>) -> Option<Self> {
+        let shares = self.shares.iter_mut().enumerate();
+        let shares = shares.map(|(task, share)| {
+            let rest = Share { own: None, ..*share };
+            if parts.contains(&task) { std::mem::replace(share, rest) } else { rest }
+        });
+        let other = Self {
+            me: self.me,
+            data: self.data.clone(),
+            cut: self.cut,
+            degrees: self.degrees.clone(),
+            parameters: Arc::clone(&self.parameters),
+            tasks: parts.clone(),
+            shares: shares.collect(),
+            parked: VecDeque::new(),
+            updates: 0,
+            releases: 0,
+            forwards: 0,
+            retired: false,
+            models: self.models.clone(),
+        };
+        self.tasks.end = self.tasks.end.min(parts.start);
+        Some(other)
+    }
+
+    fn join(&mut self, mut other: Self) {
+        let d = self.data.dimension();
+        for task in other.tasks.clone() {
+            std::mem::swap(&mut self.shares[task], &mut other.shares[task]);
+            if !self.models.is_empty() {
+                let model = task * d..(task + 1) * d;
+                self.models[model.clone()].copy_from_slice(&other.models[model]);
+            }
+        }
+        self.tasks.end = self.tasks.end.max(other.tasks.end);
+        self.updates += other.updates;
+        self.releases += other.releases;
+        self.forwards += other.forwards;
+        self.retired |= other.retired;
     }
 
     /// Peers with more batches are visited more often, before they are exhausted.

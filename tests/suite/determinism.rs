@@ -124,6 +124,15 @@ pub(crate) const WALKS_SIDE_BY_SIDE: Case = &[
     "protocol={walk-sgd: {batch: 2, passes: 2, step: {constant: 0.1}, noise: {epsilon: 1}}}",
     "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
 ];
+/// Tokens of several tasks, which workers share out where nothing holds one up for another.
+pub(crate) const TOKENS_APART: Case = &[
+    "topology={ring: {peers: 5}}",
+    "data={source: {clusters: {classes: 4, dimension: 4, separation: 3}}, \
+     samples: {per-peer: 30}, test_share: 0.2, preprocess: [unit-sphere]}",
+    "protocol={walk-sgd: {batch: 2, passes: 2, step: {constant: 0.1}, noise: {epsilon: 1}, \
+     decision: {deep-q: {}}}}",
+    "measure.what=[risk, privacy, average]",
+];
 
 fn set(case: Case, more: &[&'static str]) -> Vec<&'static str> {
     let repeat = "repeat=2";
@@ -166,6 +175,11 @@ fn peers_in_another_order_than_their_numbers() {
 #[test]
 fn walks_in_repeats_side_by_side() {
     is_one_result(WALKS_SIDE_BY_SIDE, false);
+}
+
+#[test]
+fn tokens_that_workers_share_out() {
+    is_one_result(TOKENS_APART, false);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 
+use super::Quiet;
 use super::board::{Arrivals, Board, Reach, survey};
 use super::event::{Event, Pending, Queue, What};
 use super::layout::Layout;
@@ -10,9 +11,9 @@ use super::port::{Desk, Hands, SimulatedPort};
 use super::posts::Posts;
 use crate::network::context::Context;
 use crate::network::links::Links;
-use crate::network::observe::{Gathering, Parting, Probe};
+use crate::network::observe::{Gathering, Probe};
 use crate::network::peer::{Peer, Received};
-use crate::privacy::{Account, Exposure, Pack, Settled, Wire, WireError};
+use crate::privacy::{Account, Pack, Settled, Wire, WireError};
 use crate::topology::Topology;
 use crate::units::{PeerId, SimTime};
 
@@ -582,28 +583,24 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         Ok(())
     }
 
-    /// Whether any of its peers has left before the end.
-    pub(super) fn retired(&self) -> bool {
-        self.peers.iter().any(Peer::retired)
-    }
-
-    /// What its peers leave behind, each that leaves anything, in the order of places.
-    pub(super) fn partings(&self) -> Vec<Option<Parting<R::Local>>> {
+    /// What it has to say when nothing is under way any more.
+    pub(super) fn quiet(&self) -> Quiet<R::Local> {
+        let waits = self.ids().zip(self.peers.iter().map(Peer::waiting_for));
         let parting = |(id, peer): (PeerId, &P)| Some(self.gathering.parting(id, &peer.parting()?));
-        self.ids().zip(&self.peers).map(parting).collect()
-    }
-
-    /// What its peers have sent, and what that tells of each, in the order of places.
-    pub(super) fn sent(&self) -> Vec<(u64, u64, Exposure)> {
         let sent =
             |(desk, account): (&Desk, &Account)| (desk.messages, desk.bytes, account.exposure());
-        self.desks.iter().zip(&self.accounts).map(sent).collect()
+        Quiet {
+            waiting: waits.filter(|(_, others)| !others.is_empty()).collect(),
+            retired: self.peers.iter().any(Peer::retired),
+            partings: self.ids().zip(&self.peers).map(parting).collect(),
+            sent: self.desks.iter().zip(&self.accounts).map(sent).collect(),
+        }
     }
 
-    /// Which of its peers wait, and for whom.
-    pub(super) fn waiting(&self) -> Vec<(PeerId, Vec<PeerId>)> {
-        let waits = self.ids().zip(self.peers.iter().map(Peer::waiting_for));
-        waits.filter(|(_, others)| !others.is_empty()).collect()
+    /// Its peers, in the order of places, and of each the messages, the bytes and the account.
+    pub(super) fn dissolve(self) -> (Vec<P>, Vec<(u64, u64, Account)>) {
+        let sent = |(desk, account): (Desk, Account)| (desk.messages, desk.bytes, account);
+        (self.peers, self.desks.into_iter().zip(self.accounts).map(sent).collect())
     }
 
     fn ids(&self) -> impl Iterator<Item = PeerId> {

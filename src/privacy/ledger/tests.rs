@@ -181,6 +181,29 @@ fn sums_of_costs_do_not_depend_on_their_order() {
     assert!(forth[1] >= expected && forth[1] < expected * (1.0 + 2e-12), "{forth:?}");
 }
 
+/// Where costs add up without rounding, which those of batches do.
+#[test]
+fn two_accounts_together_are_one_of_all_releases() {
+    let releases: Vec<Charge> = (0..40)
+        .map(|k| match k % 4 {
+            0 => Charge::One(Part::Clear(Pieces::LABELS)),
+            1 => Charge::Public,
+            _ => batches(k % 7, 1 + k % 3, 7),
+        })
+        .collect();
+    let booked = |charges: &mut dyn Iterator<Item = &Charge>| {
+        let mut account = Account::default();
+        charges.for_each(|charge| account.book(charge, Receivers::Everybody));
+        account
+    };
+    let all = booked(&mut releases.iter());
+    for cut in [0, 1, 9, 20, 40] {
+        let mut first = booked(&mut releases[..cut].iter());
+        first.merge(&booked(&mut releases[cut..].iter()));
+        assert_eq!(first, all, "cut at {cut}");
+    }
+}
+
 /// Releases of one part or two; a third of them of all records, now and then in another cut.
 fn any_charges() -> impl Strategy<Value = Vec<Vec<Part>>> {
     let part = (0..4_u32, 0..12_u32, 0..12_u32, 0.5..3.0_f64).prop_map(

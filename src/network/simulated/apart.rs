@@ -1,0 +1,115 @@
+//! Parts of the work that have nothing to do with each other, each in a simulation of its own.
+//!
+//! Ten tokens on a few peers are ten things that happen at a time, hardly worth the meeting of workers after
+//! each window. But where nothing holds up anything, what happens to one token does not depend on any
+//! other: every worker takes some of the tokens, has all peers for itself, and meets nobody.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::bounded;
+
+use super::super::error::NetworkError;
+use super::super::links::Links;
+use super::super::observe::{Flow, Gathering, Probe, Row, Schedule, collect, parting};
+use super::super::peer::Peer;
+use super::super::{Outcome, Topology};
+use super::exchange::Exchange;
+use super::layout::Layout;
+use super::shard::Shard;
+use super::{Quiet, ROWS_AHEAD, RaiseOnDrop, outcome, resume_unwind, work};
+use crate::privacy::Account;
+
+/// What a simulation leaves: its peers, and of each the messages, the bytes and the account.
+type Remains<P> = (Vec<P>, Vec<(u64, u64, Account)>);
+
+/// Runs the peers' work in so many simulations.
+pub(super) fn run<P: Peer, R: Probe>(
+    simulations: usize,
+    topology: &Topology,
+    links: &Links,
+    mut peers: Vec<P>,
+    observation: (&R, Schedule),
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+) -> Result<Outcome<R::Local>, NetworkError> {
+    let layout = &Layout::new(topology, |_| 1, 1, 1);
+    let parts = peers.first().map_or(1, Peer::parts);
+    let mut shares = Vec::new();
+    for number in 1..simulations {
+        let part = parts * number / simulations..parts * (number + 1) / simulations;
+        let share: Option<Vec<P>> =
+            peers.iter_mut().map(|peer| peer.split_off(part.clone())).collect();
+        shares.push(share.expect("a peer with several parts can be split"));
+    }
+    shares.insert(0, peers);
+
+    let (stop, abandoned) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let ends = std::thread::scope(|scope| {
+        let (rows, measured) = bounded(ROWS_AHEAD * simulations);
+        let _raised = RaiseOnDrop(abandoned);
+        let mut handles = Vec::new();
+        for share in shares {
+            let peers = layout.by_place(share);
+            let gathering = Gathering::new(observation, 0, peers.len(), rows.clone());
+            handles.push(scope.spawn(move || {
+                let asked_to_stop =
+                    || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
+                let mut shard = Shard::new(0, layout, peers, topology, links, gathering);
+                let exchange = Exchange::between(0..1, None).remove(0);
+                match work(&mut shard, exchange, asked_to_stop) {
+                    Ok(quiet) => Ok(quiet.then(|| shard.dissolve())),
+                    Err(failure) => {
+                        abandoned.store(true, Ordering::Relaxed);
+                        Err(failure)
+                    }
+                }
+            }));
+        }
+        drop(rows);
+        let slots = observation.1.slots(topology.peers());
+        collect(&measured, slots, layout.order(), on_row, || stop.store(true, Ordering::Relaxed));
+        handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+    });
+    let mut all: Option<Remains<P>> = None;
+    let mut others = Vec::new();
+    for end in ends {
+        match end.unwrap_or_else(|payload| resume_unwind(payload)) {
+            Ok(Some(remains)) => match &mut all {
+                Some(all) => join(all, remains),
+                None => all = Some(remains),
+            },
+            Ok(None) => others.push(Ok(None)),
+            Err(failure) => others.push(Err(failure)),
+        }
+    }
+    // Failures first: that others were told to stop follows from them.
+    others.sort_by_key(Result::is_ok);
+    let quiet = all.map(|(peers, sent)| {
+        let ids = || (0..).map(|place| layout.peer(place));
+        let waits = ids().zip(peers.iter().map(Peer::waiting_for));
+        let partings = ids().zip(&peers);
+        Quiet {
+            waiting: waits.filter(|(_, others)| !others.is_empty()).collect(),
+            retired: peers.iter().any(Peer::retired),
+            partings: partings
+                .map(|(id, peer)| Some(parting(observation.0, id, &peer.parting()?)))
+                .collect(),
+            sent: sent
+                .into_iter()
+                .map(|(n, bytes, account)| (n, bytes, account.exposure()))
+                .collect(),
+        }
+    });
+    others.extend(quiet.map(|quiet| Ok(Some(quiet))));
+    outcome(others, stop.load(Ordering::Relaxed), layout, topology)
+}
+
+/// Adds what one simulation leaves to what another one does.
+fn join<P: Peer>((peers, sent): &mut Remains<P>, others: Remains<P>) {
+    peers.iter_mut().zip(others.0).for_each(|(peer, other)| peer.join(other));
+    for ((messages, bytes, account), other) in sent.iter_mut().zip(others.1) {
+        *messages += other.0;
+        *bytes += other.1;
+        account.merge(&other.2);
+    }
+}
