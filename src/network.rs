@@ -38,7 +38,7 @@ pub use peer::{Peer, Received};
 #[cfg(feature = "mpi")]
 pub use ranks::Mpi;
 pub use ranks::{Counted, InProcess, Incoming, Ranks, Traffic};
-pub use simulated::{Arrivals, Layout};
+pub use simulated::{Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;

@@ -28,7 +28,7 @@ use crossbeam_channel::{bounded, unbounded};
 pub use self::board::Arrivals;
 use self::event::Verdict;
 use self::exchange::{Exchange, Lead, Parts};
-pub use self::layout::Layout;
+pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;

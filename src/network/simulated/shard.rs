@@ -233,7 +233,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             let number = &mut self.board.numbers[post.sender.index()];
             if few || *number != 0 {
                 let range = self.layout.range(self.mail.worker);
-                for (copy, &receiver) in self.topology.neighbours(post.sender).iter().enumerate() {
+                for (copy, receiver) in self.topology.copies(post.sender) {
                     if range.contains(&self.layout.place(receiver)) {
                         pending.events.push(Event {
                             time: post.time,
