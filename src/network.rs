@@ -37,7 +37,7 @@ pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals
 pub use peer::{Peer, Received};
 #[cfg(feature = "mpi")]
 pub use ranks::Mpi;
-pub use ranks::{Counted, InProcess, Incoming, Ranks, Traffic};
+pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
 pub use simulated::{Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 

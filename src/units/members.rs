@@ -60,12 +60,12 @@ impl Members {
         self.len() == 0
     }
 
-    /// Who stands at a place.
+    /// Who stands at a place, if anybody does.
     #[inline]
-    pub fn peer(&self, place: usize) -> PeerId {
+    pub fn get(&self, place: usize) -> Option<PeerId> {
         match &self.0 {
-            Kind::Range(range) => PeerId(range.start + place as u32),
-            Kind::Listed { order, .. } => order[place],
+            Kind::Range(range) => (place < range.len()).then(|| PeerId(range.start + place as u32)),
+            Kind::Listed { order, .. } => order.get(place).copied(),
         }
     }
 
@@ -85,8 +85,8 @@ impl Members {
     }
 
     /// All of them, in the order of places.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = PeerId> + '_ {
-        (0..self.len()).map(|place| self.peer(place))
+    pub fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
+        (0..self.len()).filter_map(|place| self.get(place))
     }
 }
 

@@ -134,14 +134,27 @@ impl Layout {
         (self.bounds[shards.start]..self.bounds[shards.end]).map(|place| self.peer(place))
     }
 
-    /// Who stands at a place.
+    /// The ranks that run a neighbour of somebody on this one, in order.
+    pub(super) fn linked_to(&self, topology: &Topology, rank: usize) -> Vec<usize> {
+        let ranks = (self.bounds.len() - 1) / self.workers.max(1);
+        let mut linked = vec![false; ranks];
+        for peer in self.peers_of(rank).filter(|_| ranks > 1) {
+            for &neighbour in topology.neighbours(peer) {
+                linked[self.worker(self.place(neighbour)) / self.workers] = true;
+            }
+        }
+        (0..ranks).filter(|&other| other != rank && linked[other]).collect()
+    }
+
+    /// Who stands at a place; somebody or other behind the last one.
     #[inline]
     pub(super) fn peer(&self, place: usize) -> PeerId {
-        match &self.order {
-            Order::ByNumber => PeerId::new(place),
-            Order::Whole { order, .. } => order.get(place).copied().unwrap_or(PeerId::new(place)),
-            Order::Near { first, own, .. } => own.peer(place - first),
-        }
+        let known = match &self.order {
+            Order::ByNumber => None,
+            Order::Whole { order, .. } => order.get(place).copied(),
+            Order::Near { first, own, .. } => own.get(place.wrapping_sub(*first)),
+        };
+        known.unwrap_or(PeerId::new(place))
     }
 
     /// Where a peer stands. Of a peer that a rank knows nothing of, and so has nothing for: nowhere.
@@ -291,6 +304,10 @@ mod tests {
         let second: Vec<u32> = layout.peers_of(1).map(|peer| peer.0).collect();
         assert_eq!(second, [4, 5, 6, 7]);
         assert_eq!(Layout::new(&ring, |_| 3, 1, 64).workers(), 12, "one worker per peer is enough");
+        let path = path(12).unwrap();
+        let layout = Layout::new(&path, |_| 3, 4, 2);
+        let linked = |rank| layout.linked_to(&path, rank);
+        assert_eq!([linked(0), linked(1), linked(3)], [vec![1], vec![0, 2], vec![2]]);
     }
 
     #[test]
@@ -342,6 +359,7 @@ mod tests {
                     assert_eq!(near.place(peer), whole.place(peer));
                 }
                 let part = Topology::from(excerpt);
+                assert_eq!(near.linked_to(&part, rank), whole.linked_to(&topology, rank));
                 for shard in whole.shards_of(rank) {
                     let (some, all) = (near.reach(&part, shard), whole.reach(&topology, shard));
                     assert_eq!((some.offsets, some.workers), (all.offsets, all.workers));
