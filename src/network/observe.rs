@@ -438,18 +438,20 @@ pub(super) fn collect<L: Clone + Default>(
             continue;
         }
         let round = part.row.round;
-        let filling = open.entry(round).or_insert_with(|| Filling::new(slots, &part.row));
         // Tokens have no places but their numbers.
-        let tokens = !part.row.journeys.is_empty();
-        let peer = |place: usize| match order.get(place) {
-            Some(peer) if !tokens => peer.index(),
-            _ => place,
+        let order = if part.row.journeys.is_empty() { order } else { &[] };
+        let row = if part.row.residuals.len() == slots && order.is_empty() {
+            // One worker has all of it, in order.
+            part.row
+        } else {
+            let filling = open.entry(round).or_insert_with(|| Filling::new(slots, &part.row));
+            filling.take(part, |place| order.get(place).map_or(place, |peer| peer.index()));
+            if filling.missing > 0 {
+                continue;
+            }
+            let Some(Filling { row, .. }) = open.remove(&round) else { continue };
+            row
         };
-        filling.take(part, peer);
-        if filling.missing > 0 {
-            continue;
-        }
-        let Some(Filling { row, .. }) = open.remove(&round) else { continue };
         if on_row(row) == Flow::Stop {
             going = false;
             stop();
