@@ -75,12 +75,13 @@ pub use self::libsvm::LibsvmFile;
 pub use self::linear_logistic::LinearLogistic;
 pub use self::linear_regression::LinearRegression;
 pub use self::local::{Held, LocalData, LocalView, Partitioned};
+pub(crate) use self::named::sha256;
 pub use self::named::{Card, Client, Contents, NamedSet, Package, State};
 pub use self::npy::NpyFiles;
 pub use self::partition::{
     Dirichlet, LabelShards, Partition, RandomSizes, TwoGroups, WithRepetition,
 };
-pub use self::prepare::{Choice, Outline, Prepared, Whose, outline, prepare, prepare_some};
+pub use self::prepare::{Dealing, Others, Outline, Prepared, Whose, deal, outline, prepare};
 pub use self::preprocess::{Clip, Divide, NormOrder, Pca, Scaled, Step};
 pub use self::reach::Reach;
 pub use self::source::Source;

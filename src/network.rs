@@ -37,8 +37,8 @@ pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals
 pub use peer::{Peer, Received};
 #[cfg(feature = "mpi")]
 pub use ranks::Mpi;
-pub use ranks::{Counted, InProcess, Incoming, Ranks, Traffic};
-pub use simulated::{Arrival, Arrivals, Layout};
+pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
+pub use simulated::{Arrival, Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;

@@ -125,7 +125,13 @@ impl ProtocolConfig {
         }
     }
 
-    /// The same, to change it.
+    /// Whether every process of a run must know the whole graph: for the ways of tokens, for trees that
+    /// sums are made along, or for who shares masks with whom.
+    pub fn needs_the_whole_graph(&self) -> bool {
+        self.walk().is_some() || self.sum().is_some()
+    }
+
+    /// How parties add up, to change it.
     pub(crate) fn sum_mut(&mut self) -> Option<&mut SumConfig> {
         match self {
             Self::WeightedErm(erm) => Some(&mut erm.sum),

@@ -32,7 +32,7 @@ mod problem;
 mod sweep;
 mod tree;
 
-pub use check::Checked;
+pub use check::{Checked, Graph};
 pub use config::{Scenario, relocated, schema};
 pub use document::{Document, Origin, Parsed, to_yaml};
 pub use problem::{Place, Problem, Problems};

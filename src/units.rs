@@ -1,10 +1,14 @@
 //! Types that carry meaning: a peer is not a round is not an instant.
 
+mod members;
+
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
+
+pub use members::Members;
 
 /// A peer, by its index in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

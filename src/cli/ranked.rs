@@ -1,5 +1,6 @@
 //! Commands as one of several processes that a launcher has started.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -9,13 +10,14 @@ use super::exit::{Code, Failure};
 use super::run::{on_engine, on_interrupt, place, refuse_engine, refuse_target, run_one, tidy};
 use super::study::{Planned, carry_out_study};
 use super::{RunArguments, study};
+use crate::data::sha256;
 use crate::experiment::{
     ASKED, COMPLETE, ExperimentError, Leader, Options, RunDirectory, STUDY, common_workers, follow,
 };
 use crate::learn::kernel;
 use crate::network::{EngineKind, NetworkError, Ranks};
 use crate::privacy::pack_fields;
-use crate::scenario::{Checked, Sweep, to_yaml};
+use crate::scenario::{Checked, Graph, Sweep, to_yaml};
 
 /// How many processes a launcher (mpirun, srun) has started together with this one; none where there is
 /// no launcher.
@@ -63,8 +65,8 @@ pub(super) fn group() -> Result<Option<Box<dyn Ranks>>, Failure> {
 /// What ranks tell each other before they begin.
 struct Hello {
     version: String,
-    /// A hash of what it has read, such as the scenario, overrides included, and its graph; empty where
-    /// there is none.
+    /// A hash of what it has read, such as the scenario, overrides included, and the files that it names;
+    /// empty where there is none.
     scenario: String,
     kernel: String,
     /// Why this rank cannot begin: an exit code and a text.
@@ -74,9 +76,13 @@ struct Hello {
 pack_fields!(Hello { version, scenario, kernel, failure });
 
 impl Hello {
-    fn new<T>(loaded: &Result<T, Failure>, identity: impl FnOnce(&T) -> String) -> Self {
+    fn new<T>(
+        version: &str,
+        loaded: &Result<T, Failure>,
+        identity: impl FnOnce(&T) -> String,
+    ) -> Self {
         Self {
-            version: env!("CARGO_PKG_VERSION").to_string(),
+            version: version.to_string(),
             scenario: loaded.as_ref().map(|own| hashed(&identity(own))).unwrap_or_default(),
             kernel: kernel::name().to_string(),
             failure: loaded.as_ref().err().map(|error| (error.code as u8, error.text.clone())),
@@ -84,16 +90,14 @@ impl Hello {
     }
 }
 
-/// What two ranks must have in common: the scenario with every default and override, and the links.
+/// What two ranks must have in common: the scenario with every default and override, and every byte of the
+/// files that it names. A file that cannot be read says so elsewhere.
 pub(super) fn hash(checked: &Checked) -> String {
     let mut hash = Sha256::new();
     hash.update(to_yaml(checked.scenario()));
-    let topology = checked.topology();
-    for peer in topology.ids() {
-        hash.update(topology.name(peer).as_bytes());
-        let neighbours = topology.neighbours(peer);
-        hash.update((neighbours.len() as u64).to_le_bytes());
-        neighbours.iter().for_each(|neighbour| hash.update(neighbour.0.to_le_bytes()));
+    for path in checked.scenario().files() {
+        let read = File::open(checked.base().join(path)).and_then(sha256);
+        hash.update(read.unwrap_or_default());
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -121,7 +125,17 @@ pub(super) fn agreed<T>(
     loaded: Result<T, Failure>,
     identity: impl FnOnce(&T) -> String,
 ) -> Result<T, Failure> {
-    let all = ranks.all_of(&Hello::new(&loaded, identity)).map_err(lost)?;
+    agreed_as(env!("CARGO_PKG_VERSION"), ranks, loaded, identity)
+}
+
+/// The same of a program of this version.
+fn agreed_as<T>(
+    version: &str,
+    ranks: &dyn Ranks,
+    loaded: Result<T, Failure>,
+    identity: impl FnOnce(&T) -> String,
+) -> Result<T, Failure> {
+    let all = ranks.all_of(&Hello::new(version, &loaded, identity)).map_err(lost)?;
     compare(&all)?;
     if all.iter().any(|rank| rank.kernel != all[0].kernel) {
         kernel::force_portable();
@@ -163,7 +177,9 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
     let on_all = |plan: &dyn Fn() -> Result<Planned, Failure>| {
         carry_out_study(plan, &arguments.effort(), Some(ranks))
     };
-    spoken_by_first(ranks, || match agreed(ranks, load(arguments), Asked::identity)? {
+    // Rank 0 alone has the whole graph of a run, where the others need their parts of it.
+    let graph = if ranks.rank() == 0 { Graph::Whole } else { Graph::Counted };
+    spoken_by_first(ranks, || match agreed(ranks, load(arguments, graph), Asked::identity)? {
         Asked::Run(checked) => share(arguments, &checked, ranks),
         Asked::Sweep(sweep, _) => on_all(&|| study::sweep(arguments, &sweep)),
         Asked::Study(named) => on_all(&|| study::resumed(RunDirectory::resume(&named)?)),
@@ -191,7 +207,7 @@ fn share(arguments: &RunArguments, checked: &Checked, ranks: &dyn Ranks) -> Resu
 }
 
 /// Reads what the arguments name.
-fn load(arguments: &RunArguments) -> Result<Asked, Failure> {
+fn load(arguments: &RunArguments, graph: Graph) -> Result<Asked, Failure> {
     let checked = match &arguments.resume {
         Some(named) => {
             let place = RunDirectory::found(named);
@@ -202,11 +218,11 @@ fn load(arguments: &RunArguments) -> Result<Asked, Failure> {
                 refuse_engine(arguments)?;
                 return Ok(Asked::Study(named.clone()));
             }
-            on_engine(arguments.engine, Checked::load(&place.join(ASKED), &[])?)?
+            on_engine(arguments.engine, Checked::load_with(&place.join(ASKED), &[], graph)?)?
         }
         None => {
             let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-            let sweep = Sweep::load(path, &arguments.overrides, &arguments.sweeps)?;
+            let sweep = Sweep::load_with(path, &arguments.overrides, &arguments.sweeps, graph)?;
             let Some(first) = sweep.points().first() else {
                 return Err(Failure::arguments("the sweep has no point".to_string()));
             };
@@ -251,8 +267,8 @@ fn compare(all: &[Hello]) -> Result<(), Failure> {
             return Err(Failure {
                 code: Code::Scenario,
                 text: format!(
-                    "error: rank {rank} has read another scenario, or another graph, than rank 0: expected the \
-                     same files on all ranks"
+                    "error: rank {rank} has read another scenario, or another file of a graph or of samples, \
+                     than rank 0: expected the same files on all ranks"
                 ),
             });
         }
@@ -268,6 +284,7 @@ fn lost(error: NetworkError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::InProcess;
 
     fn hello() -> Hello {
         let text = String::from;
@@ -292,8 +309,26 @@ mod tests {
         assert_eq!((failing.code, &*failing.text), (Code::Input, "error: rank 2: no such file"));
     }
 
+    /// Through what ranks say to each other when they start, in bytes.
     #[test]
-    fn ranks_compare_scenarios_with_their_overrides_and_links() {
+    fn a_rank_of_another_version_is_refused_before_anything_begins() {
+        let ends = InProcess::run(3, |ranks| {
+            let version = if ranks.rank() == 2 { "0.0.9" } else { "0.1.0" };
+            agreed_as(version, ranks, Ok("the same"), |read| read.to_string())
+        });
+        for end in ends {
+            let failure = end.unwrap_err();
+            assert_eq!(failure.code, Code::Arguments);
+            let expected =
+                "error: rank 2 is version 0.0.9 of this program, rank 0 is version 0.1.0";
+            assert!(failure.text.starts_with(expected), "{}", failure.text);
+        }
+        let same = InProcess::run(2, |ranks| agreed(ranks, Ok(7), |read| read.to_string()));
+        assert!(same.into_iter().all(|end| end.unwrap() == 7));
+    }
+
+    #[test]
+    fn ranks_compare_scenarios_with_their_overrides_and_files() {
         let text = "
 name: a
 seed: 1
@@ -306,5 +341,25 @@ protocol: {admm: {rounds: 3, penalty: 1}}
         assert_eq!(of(text), of(text));
         assert_ne!(of(text), of(&text.replace("seed: 1", "seed: 2")));
         assert_ne!(of(text), of(&text.replace("path", "star")));
+
+        let folder = tempfile::tempdir().unwrap();
+        let files = "
+name: a
+seed: 1
+topology: {file: links.txt}
+data: {source: {csv: {path: rows.csv, label: y}}}
+model: {loss: logistic, regularisation: 1}
+protocol: {admm: {rounds: 3, penalty: 1}}
+";
+        let with = |links: &str, rows: &str| {
+            fs::write(folder.path().join("links.txt"), links).unwrap();
+            fs::write(folder.path().join("rows.csv"), rows).unwrap();
+            hash(&Checked::from_text_in("a.yaml", files, folder.path()).unwrap())
+        };
+        let rows = "x,y\n1,0\n2,1\n3,0\n";
+        assert_eq!(with("a b\nb c\n", rows), with("a b\nb c\n", rows));
+        assert_ne!(with("a b\nb c\n", rows), with("a b\na c\n", rows), "another graph");
+        let other = rows.replace("3,0", "3,1");
+        assert_ne!(with("a b\nb c\n", rows), with("a b\nb c\n", &other), "other samples");
     }
 }

@@ -44,9 +44,10 @@ pub(super) struct Effort {
 
 impl Effort {
     /// Runs at a time in this process, and the workers of each.
-    fn shared(&self, study: &Study, on_ranks: bool) -> (usize, Options) {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = self.jobs.unwrap_or(if on_ranks { 1 } else { cores });
+    fn shared(&self, study: &Study, ranks: Option<&dyn Ranks>) -> (usize, Options) {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = ranks.map_or_else(all, |ranks| ranks.cores());
+        let jobs = self.jobs.unwrap_or(if ranks.is_some() { 1 } else { cores });
         let jobs = jobs.clamp(1, study.points.len().max(1));
         // The runs share the cores, unless told otherwise.
         (jobs, Options { workers: Some(self.workers.unwrap_or((cores / jobs).max(1))) })
@@ -156,7 +157,7 @@ fn lead(
     }
     directory.write(STUDY, study.to_yaml().as_bytes())?;
     let study = &study;
-    let (jobs, options) = effort.shared(study, helpers.is_some());
+    let (jobs, options) = effort.shared(study, helpers.map(Helpers::ranks));
     let interrupt = on_interrupt();
     let line = StudyLine::new(study.points.len(), effort.quiet);
     let ranks = match helpers {
@@ -222,7 +223,7 @@ fn lead(
 /// Runs points of a study that rank 0 leads.
 fn help(effort: &Effort, ranks: &dyn Ranks) -> Result<Code, Failure> {
     let Some(Called { study, place, plots }) = called(ranks)? else { return Ok(Code::Done) };
-    let (jobs, options) = effort.shared(&study, true);
+    let (jobs, options) = effort.shared(&study, Some(ranks));
     let interrupt = on_interrupt();
     let work = work(&study, &place, options, &interrupt, plots);
     let hands = Hands { jobs, ranks: Some(ranks) };

@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
+use super::partition;
 use super::recipe::Recipe;
-use crate::units::PeerId;
+use crate::units::{Members, PeerId};
 
 /// All training rows in peer order: each peer's rows are contiguous. Their features are in one matrix
 /// or, where rows do not stay in memory (`data.keep: false`), made again from the seed on demand.
 /// Either is shared with what [`relabelled`](Self::relabelled) makes.
 ///
 /// Where a run is on several processes, each may have the features of its own peers alone, and of
-/// others no more than how many rows they have.
+/// others no more than how many rows they have, or not even that: then these have none here.
 pub struct Partitioned {
     x: Arc<Features>,
     y: Vec<f64>,
@@ -24,13 +25,23 @@ pub struct Partitioned {
     /// Where each peer's rows begin among the features that are here, [`ELSEWHERE`] for those that are
     /// not; nothing where all are here, in the order of peers.
     starts: Option<Arc<[usize]>>,
+    /// Whose rows these are, where nothing is kept of the others: labels and offsets are then theirs, in
+    /// their order.
+    alone: Option<Arc<Alone>>,
+}
+
+/// Some peers, and how many there are of them and their rows in all processes.
+struct Alone {
+    members: Members,
+    peers: usize,
+    rows: usize,
 }
 
 /// The rows of a peer that another process has.
 const ELSEWHERE: usize = usize::MAX;
 
 /// Where features are.
-enum Features {
+pub(super) enum Features {
     /// In memory.
     Stored(Array2<f64>),
     /// Nowhere, until they are asked for.
@@ -70,46 +81,56 @@ impl Partitioned {
     fn of(x: Features, y: Vec<f64>, offsets: Vec<usize>) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
         assert!(x.shape().0 == y.len() && offsets.is_sorted());
-        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: None }
+        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: None, alone: None }
     }
 
     /// The same, with the features of these peers alone, one peer after the other.
-    pub(super) fn some(x: Array2<f64>, y: Vec<f64>, offsets: Vec<usize>, peers: &[PeerId]) -> Self {
-        Self::some_of(Features::Stored(x), y, offsets, peers)
-    }
-
-    /// The same of rows that are made when they are asked for.
-    pub(super) fn some_made(
-        recipe: Recipe,
-        y: Vec<f64>,
-        offsets: Vec<usize>,
-        peers: &[PeerId],
-    ) -> Self {
-        Self::some_of(Features::Made(recipe), y, offsets, peers)
-    }
-
-    fn some_of(x: Features, y: Vec<f64>, offsets: Vec<usize>, peers: &[PeerId]) -> Self {
+    pub(super) fn some(x: Features, y: Vec<f64>, offsets: Vec<usize>, peers: &Members) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&y.len()));
         let mut starts = vec![ELSEWHERE; offsets.len() - 1];
         let mut rows = 0;
-        for peer in peers {
+        for peer in peers.iter() {
             starts[peer.index()] = rows;
             rows += offsets[peer.index() + 1] - offsets[peer.index()];
         }
         assert!(x.shape().0 == rows && offsets.is_sorted());
-        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: Some(starts.into()) }
+        let starts = Some(starts.into());
+        Self { x: Arc::new(x), y, offsets: offsets.into(), starts, alone: None }
+    }
+
+    /// These peers with so many rows each, and nothing of the others: of so many peers with so many rows
+    /// in all.
+    pub(super) fn alone(
+        x: Features,
+        y: Vec<f64>,
+        sizes: &[usize],
+        members: Members,
+        peers: usize,
+        rows: usize,
+    ) -> Self {
+        let offsets = partition::offsets(sizes);
+        assert!(x.shape().0 == y.len() && offsets.last() == Some(&y.len()));
+        assert!(sizes.len() == members.len());
+        let alone = Some(Arc::new(Alone { members, peers, rows }));
+        Self { x: Arc::new(x), y, offsets: offsets.into(), starts: None, alone }
     }
 
     /// Whether a peer's features are here, and not in another process.
     pub fn holds(&self, peer: PeerId) -> bool {
+        if let Some(alone) = &self.alone {
+            return alone.members.place(peer).is_some();
+        }
         self.starts.as_ref().is_none_or(|starts| starts[peer.index()] != ELSEWHERE)
     }
 
     /// Where a peer's rows are among the features.
     fn place(&self, peer: PeerId) -> Range<usize> {
         let range = self.range(peer);
-        let Some(starts) = &self.starts else { return range };
+        if self.starts.is_none() && self.alone.is_none() {
+            return range;
+        }
         assert!(self.holds(peer), "the rows of peer {peer} are in another process");
+        let Some(starts) = &self.starts else { return range };
         let start = starts[peer.index()];
         start..start + range.len()
     }
@@ -120,13 +141,14 @@ impl Partitioned {
     /// # Panics
     /// If there are more or fewer labels than rows.
     pub fn relabelled(&self, y: Vec<f64>) -> Self {
-        let rows = self.total_rows();
+        let rows = self.y.len();
         assert!(y.len() == rows, "found {} labels, expected {rows}, one for each row", y.len());
         Self {
             x: Arc::clone(&self.x),
             y,
             offsets: Arc::clone(&self.offsets),
             starts: self.starts.clone(),
+            alone: self.alone.clone(),
         }
     }
 
@@ -146,19 +168,20 @@ impl Partitioned {
                 y: self.y.clone(),
                 offsets: Arc::clone(&self.offsets),
                 starts: self.starts.clone(),
+                alone: self.alone.clone(),
             }),
         }
     }
 
     /// Where each peer's rows begin, and behind the last one where they end: peer `i` has rows
-    /// `offsets[i]..offsets[i + 1]`.
+    /// `offsets[i]..offsets[i + 1]`. Where nothing is kept of other peers, it is of the own ones.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
     /// Number of peers, those without rows included.
     pub fn peers(&self) -> usize {
-        self.offsets.len() - 1
+        self.alone.as_ref().map_or(self.offsets.len() - 1, |alone| alone.peers)
     }
 
     /// The peers.
@@ -174,9 +197,9 @@ impl Partitioned {
         self.range(peer).len()
     }
 
-    /// How many rows there are.
+    /// How many rows there are, here and in other processes.
     pub fn total_rows(&self) -> usize {
-        self.y.len()
+        self.alone.as_ref().map_or(self.y.len(), |alone| alone.rows)
     }
 
     /// Number of columns, the intercept's included.
@@ -184,7 +207,7 @@ impl Partitioned {
         self.x.shape().1
     }
 
-    /// The labels of all rows, in peer order.
+    /// The labels of all rows, in peer order. Where nothing is kept of other peers, those of the own ones.
     pub fn labels(&self) -> &[f64] {
         &self.y
     }
@@ -221,7 +244,8 @@ impl Partitioned {
     /// Where rows are not stored: those of [`stored`](Self::stored) are; where some are in another
     /// process.
     pub fn everybody(&self) -> LocalView<'_> {
-        assert!(self.starts.is_none(), "some rows are in another process");
+        let all = self.starts.is_none() && self.alone.is_none();
+        assert!(all, "some rows are in another process");
         LocalView { x: self.matrix().view(), y: &self.y }
     }
 
@@ -232,8 +256,16 @@ impl Partitioned {
         }
     }
 
+    #[inline]
     fn range(&self, peer: PeerId) -> Range<usize> {
-        self.offsets[peer.index()]..self.offsets[peer.index() + 1]
+        let place = match &self.alone {
+            None => peer.index(),
+            Some(alone) => match alone.members.place(peer) {
+                Some(place) => place,
+                None => return 0..0,
+            },
+        };
+        self.offsets[place]..self.offsets[place + 1]
     }
 }
 
@@ -447,13 +479,20 @@ mod tests {
         // Peer 2 before peer 0, as a layout may have them.
         let (own, offsets) = ([PeerId(2), PeerId(0)], vec![0, 1, 1, 3]);
         let x = array![[3.5, 4.5], [5.5, 6.5], [1.5, 2.5]];
-        let some = Arc::new(Partitioned::some(x, vec![1.0, -1.0, 1.0], offsets, &own));
-        let all = three_peers();
-        for peer in own {
+        let members = || Members::listed(own.to_vec());
+        let y = vec![1.0, -1.0, 1.0];
+        let some = Partitioned::some(Features::Stored(x.clone()), y, offsets, &members());
+        // The same where nothing is known of the others.
+        let y = vec![-1.0, 1.0, 1.0];
+        let alone = Partitioned::alone(Features::Stored(x), y, &[2, 1], members(), 3, 3);
+        let (some, alone, all) = (Arc::new(some), Arc::new(alone), three_peers());
+        assert_eq!((alone.peers(), alone.total_rows(), alone.offsets()), (3, 3, &[0, 2, 3][..]));
+        assert!(!alone.holds(PeerId(1)) && alone.rows(PeerId(1)) == 0);
+        for (peer, some) in own.into_iter().flat_map(|peer| [(peer, &some), (peer, &alone)]) {
             assert!(some.holds(peer));
             assert_eq!(some.local(peer).x, all.local(peer).x);
             assert_eq!(some.held(peer).view().y, all.held(peer).view().y);
-            let (here, there) = (Arc::clone(&some), Arc::clone(&all));
+            let (here, there) = (Arc::clone(some), Arc::clone(&all));
             let block = |rows| (LocalData::new(here, peer), LocalData::new(there, peer), rows);
             let (here, there, rows) = block(0..1);
             assert_eq!(here.block(rows.clone()), there.block(rows));
@@ -468,7 +507,12 @@ mod tests {
     #[should_panic(expected = "the rows of peer 1 are in another process")]
     fn rows_that_are_elsewhere_are_not_made_up() {
         let x = array![[3.5, 4.5]];
-        let some = Partitioned::some(x, vec![0.0, 1.0], vec![0, 1, 2], &[PeerId(0)]);
+        let some = Partitioned::some(
+            Features::Stored(x),
+            vec![0.0, 1.0],
+            vec![0, 1, 2],
+            &Members::range(0..1),
+        );
         some.held(PeerId(1));
     }
 

@@ -243,7 +243,7 @@ pub(super) fn state(pieces: &[Piece], folder: &Path) -> Result<(State, PathBuf),
 }
 
 /// The SHA-256 of all that is left to read, in hexadecimal.
-pub(super) fn sha256(mut input: impl Read) -> io::Result<String> {
+pub(crate) fn sha256(mut input: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut block = vec![0; 1 << 16];
     loop {

@@ -6,7 +6,7 @@ mod dirichlet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::deal::offsets;
+pub(super) use self::deal::{Dealt, offsets};
 
 /// How training rows are dealt to peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::frame::Frame;
+use super::local::Features;
+use super::partition::Dealt;
 use super::recipe::Recipe;
 use super::source::Rows;
 use super::split::{Counts, Extent, split, split_as_given};
 use super::{DataConfig, DataError, Partition, Partitioned, Step, Table, Task, partition};
 use crate::random::Streams;
-use crate::units::PeerId;
+use crate::units::{Members, PeerId};
 
 /// Data that is ready for a run.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub struct Prepared {
     pub multiplicity: usize,
     /// The number in the source of each training row, in peer order: whose row it is. The same
     /// number comes up several times where the partition repeats rows. Rows that a file's reader drops
-    /// have no number.
+    /// have no number. Where nothing is kept of other peers, it is of the own ones.
     pub rows: Arc<[u32]>,
     /// How many rows the source has in all, held-out and unused ones included: numbers in `rows`
     /// are below it.
@@ -80,7 +82,7 @@ pub fn prepare(
     streams: &Streams,
     base: &Path,
 ) -> Result<Prepared, DataError> {
-    prepare_some(config, peers, intercept, streams, base, None)
+    deal(config, peers, intercept, streams, base, false)?.prepare(Whose::Everybody)
 }
 
 /// Whose features are made.
@@ -91,34 +93,60 @@ pub enum Whose {
     /// Those of some.
     Some {
         /// Who they are, in the order in which their rows will lie.
-        peers: Vec<PeerId>,
-        /// Whether the others' labels are made all the same; without that they are 0.
-        all_labels: bool,
+        peers: Members,
+        /// What is kept of the others.
+        others: Others,
     },
 }
 
-/// Says whose features are made, from where each peer's rows begin and the number of columns.
-pub type Choice<'a> = &'a dyn Fn(&[usize], usize) -> Whose;
+/// What is kept of peers whose features are not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Their labels, and which rows they have.
+    Labels,
+    /// Which rows they have; their labels are 0.
+    Rows,
+    /// Nothing.
+    Nothing,
+}
 
-/// The same for a process that needs the rows of some peers: once it is known how many rows everybody
-/// has, `whose` says of whom. Rows that are prepared one by one are made for these alone; where
-/// statistics of all rows, or copies, are needed, all are made and the others let go.
+/// Rows that are dealt to peers, and not made yet.
+pub struct Dealing<'a> {
+    config: &'a DataConfig,
+    peers: usize,
+    source: Rows,
+    steps: Vec<&'a Step>,
+    dimension: usize,
+    room: usize,
+    counts: Counts,
+    dealt: Dealt,
+    offsets: Vec<usize>,
+    /// The training rows where all peers hold the same, and the held-out ones.
+    originals: Vec<u32>,
+    held_out: Vec<u32>,
+    /// Room for all training rows, where all are made, and for the held-out ones.
+    whole: Option<Frame>,
+    test: Option<Frame>,
+    one_by_one: bool,
+}
+
+/// Deals rows to peers for a process that may need those of `few` alone: once it is known how many rows
+/// everybody has, it can say whose. Otherwise as [`prepare`].
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn prepare_some(
-    config: &DataConfig,
+pub fn deal<'a>(
+    config: &'a DataConfig,
     peers: usize,
     intercept: bool,
     streams: &Streams,
     base: &Path,
-    whose: Option<Choice<'_>>,
-) -> Result<Prepared, DataError> {
+    few: bool,
+) -> Result<Dealing<'a>, DataError> {
     require_valid(config, peers, intercept)?;
     let source = config.source.open(streams, base)?;
-    let mut features = source.features();
     let steps = steps(config, intercept);
-    let (dimension, room) = widths(&steps, features.len())?;
+    let (dimension, room) = widths(&steps, source.features().len())?;
     let extent = source.extent();
     let counts = require_training_rows(config, peers, extent, room)?;
     let owners = config.owners(peers);
@@ -137,10 +165,9 @@ pub fn prepare_some(
     };
     let alone = steps.iter().all(|step| step.declaration().is_none());
     let one_by_one = alone && !(copies && config.keep);
-    // Who makes few rows finds out below how few.
-    let few = whose.is_some() && one_by_one;
-    let whole = (!few).then(|| Frame::new(frame_rows, room)).transpose()?;
-    let mut test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
+    // Who makes few rows finds out later how few.
+    let whole = (!(few && one_by_one)).then(|| Frame::new(frame_rows, room)).transpose()?;
+    let test = (counts.test > 0).then(|| Frame::new(counts.test, room)).transpose()?;
 
     let given = extent.is_some_and(|extent| extent.held_out.is_some());
     let rows = if given { split_as_given(counts) } else { split(counts, streams) };
@@ -148,96 +175,156 @@ pub fn prepare_some(
     let originals = if copies && config.keep { rows.train.clone() } else { Vec::new() };
     let dealt = config.partition.deal(rows.train, owners, labels, streams).without(&config.without);
     let offsets = partition::offsets(&dealt.sizes);
-    let (some, all_labels) = match whose.map(|whose| whose(&offsets, dimension)) {
-        None | Some(Whose::Everybody) => (None, true),
-        Some(Whose::Some { peers, all_labels }) => (Some(peers), all_labels),
-    };
-    let own: Option<Vec<u32>> = some.as_ref().filter(|_| one_by_one).map(|peers| {
-        let rows = peers.iter().map(|peer| offsets[peer.index()]..offsets[peer.index() + 1]);
-        rows.flat_map(|rows| &dealt.order[rows]).copied().collect()
-    });
-    let order = match (copies, &own) {
-        _ if !config.keep => &[][..],
-        (true, _) => &originals,
-        (false, Some(own)) => own,
-        (false, None) => &dealt.order,
-    };
-    let mut train = whole.map_or_else(|| Frame::new(order.len(), room), Ok)?;
-    let mut y = gather(&source, order, features.len(), &mut train);
-    let others = own.as_ref().filter(|_| all_labels).map(|_| source.labels(&dealt.order));
-    let test_y = test.as_mut().map(|test| gather(&source, &rows.test, features.len(), test));
-    let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
-    let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
-    let classes = source.classes();
-    let drawn = source.into_law().filter(|_| !config.keep);
-    let own_features = features.clone();
-    for step in &steps {
-        step.run(&mut train, test.as_mut(), &mut features)?;
-    }
-    let multiplicity = dealt.multiplicity();
-    // The labels of rows that lie in another order, or of some alone.
-    let in_place = |y: Vec<f64>, peers: &[PeerId]| {
-        others.unwrap_or_else(|| {
-            let mut labels = vec![0.0; offsets[offsets.len() - 1]];
-            let mut rest = y.as_slice();
-            for peer in peers {
-                let range = offsets[peer.index()]..offsets[peer.index() + 1];
-                let (own, more) = rest.split_at(range.len());
-                labels[range].copy_from_slice(own);
-                rest = more;
-            }
-            labels
-        })
-    };
-    let (rows, train) = if let Some(law) = drawn {
-        let rows: Arc<[u32]> = dealt.order.into();
-        let steps = steps.into_iter().cloned().collect();
-        let order = own.map_or_else(|| Arc::clone(&rows), Arc::from);
-        let recipe = Recipe::new(law, order, steps, dimension);
-        let y = recipe.labels(&own_features)?;
-        let train = match some {
-            Some(peers) => {
-                let y = in_place(y, &peers);
-                Partitioned::some_made(recipe, y, offsets, &peers)
-            }
-            None => Partitioned::made(recipe, y, offsets),
-        };
-        (rows, train)
-    } else if let Some(peers) = some.as_ref().filter(|_| one_by_one) {
-        let y = in_place(y, peers);
-        (dealt.order.into(), Partitioned::some(train.into_matrix(), y, offsets, peers))
-    } else {
-        let mut x = train.into_matrix();
-        if copies {
-            (x, y) = copied(&x, &y, &originals, &dealt.order)?;
-        }
-        let train = match some {
-            Some(peers) => {
-                let x = rows_of(&x, &offsets, &peers)?;
-                Partitioned::some(x, y, offsets, &peers)
-            }
-            None => Partitioned::new(x, y, offsets),
-        };
-        (dealt.order.into(), train)
-    };
-    Ok(Prepared {
-        multiplicity,
-        rows,
-        source_rows: counts.total(),
-        train: Arc::new(train),
-        test: test.zip(test_y).map(|(test, y)| {
-            let features = features.clone();
-            Table { x: test.into_matrix(), y, features }
-        }),
-        task: config.source.task(),
-        classes,
-        truth: truth.map(|mut truth| {
-            truth.resize(features.len(), 0.0);
-            truth
-        }),
-        declarations: config.declarations(),
-        features,
+    Ok(Dealing {
+        config,
+        peers,
+        source,
+        steps,
+        dimension,
+        room,
+        counts,
+        dealt,
+        offsets,
+        originals,
+        held_out: rows.test,
+        whole,
+        test,
+        one_by_one,
     })
+}
+
+impl Dealing<'_> {
+    /// How many rows a peer has.
+    pub fn rows(&self, peer: PeerId) -> usize {
+        self.offsets[peer.index() + 1] - self.offsets[peer.index()]
+    }
+
+    /// Number of columns that there will be.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Makes the rows of these peers. Rows that are prepared one by one are made for them alone; where
+    /// statistics of all rows, or copies, are needed, all are made and the others let go.
+    ///
+    /// # Errors
+    /// More rows than fit in memory; numbers too extreme to preprocess.
+    pub fn prepare(self, whose: Whose) -> Result<Prepared, DataError> {
+        let Self { config, peers, source, steps, dimension, room, counts, dealt, offsets, .. } =
+            self;
+        let Self { originals, held_out, whole, mut test, one_by_one, .. } = self;
+        let mut features = source.features();
+        let copies = config.partition == Partition::Replicated;
+        let (some, kept) = match whose {
+            Whose::Everybody => (None, Others::Labels),
+            Whose::Some { peers, others } => (Some(peers), others),
+        };
+        let range = |peer: PeerId| offsets[peer.index()]..offsets[peer.index() + 1];
+        let own: Option<Vec<u32>> = some.as_ref().filter(|_| one_by_one).map(|peers| {
+            peers.iter().map(range).flat_map(|rows| &dealt.order[rows]).copied().collect()
+        });
+        let order = match (copies, &own) {
+            _ if !config.keep => &[][..],
+            (true, _) => &originals,
+            (false, Some(own)) => own,
+            (false, None) => &dealt.order,
+        };
+        let mut train = whole.map_or_else(|| Frame::new(order.len(), room), Ok)?;
+        let mut y = gather(&source, order, features.len(), &mut train);
+        let all_labels = kept == Others::Labels;
+        let others = own.as_ref().filter(|_| all_labels).map(|_| source.labels(&dealt.order));
+        let test_y = test.as_mut().map(|test| gather(&source, &held_out, features.len(), test));
+        let is_unchanged = config.preprocess.iter().all(|step| *step == Step::Intercept);
+        let truth = source.truth().filter(|_| is_unchanged).map(<[f64]>::to_vec);
+        let classes = source.classes();
+        let drawn = source.into_law().filter(|_| !config.keep);
+        let own_features = features.clone();
+        for step in &steps {
+            step.run(&mut train, test.as_mut(), &mut features)?;
+        }
+        let multiplicity = match config.partition.repeats_rows() {
+            true => dealt.multiplicity(),
+            false => 1,
+        };
+        // The labels of rows that lie in another order, or of some alone.
+        let in_place = |y: Vec<f64>, peers: &Members| match kept {
+            Others::Nothing => y,
+            _ => others.unwrap_or_else(|| {
+                let mut labels = vec![0.0; offsets[offsets.len() - 1]];
+                let mut rest = y.as_slice();
+                for range in peers.iter().map(range) {
+                    let (own, more) = rest.split_at(range.len());
+                    labels[range].copy_from_slice(own);
+                    rest = more;
+                }
+                labels
+            }),
+        };
+        let lone = some.clone().filter(|_| kept == Others::Nothing);
+        let own_rows = || match (&lone, &own) {
+            (Some(_), Some(own)) => own.as_slice().into(),
+            (Some(peers), None) => {
+                peers.iter().map(range).flat_map(|rows| &dealt.order[rows]).copied().collect()
+            }
+            (None, _) => Arc::<[u32]>::from(dealt.order.as_slice()),
+        };
+        let rows = own_rows();
+        let total = dealt.order.len();
+        let owned = |x, y, peers: Members| match kept {
+            Others::Nothing => {
+                let sizes: Vec<usize> = peers.iter().map(|peer| range(peer).len()).collect();
+                Partitioned::alone(x, y, &sizes, peers, offsets.len() - 1, total)
+            }
+            _ => Partitioned::some(x, y, offsets.clone(), &peers),
+        };
+        let train = if let Some(law) = drawn {
+            let steps = steps.into_iter().cloned().collect();
+            let order = own.map_or_else(|| Arc::clone(&rows), Arc::from);
+            let recipe = Recipe::new(law, order, steps, dimension);
+            let y = recipe.labels(&own_features)?;
+            match some {
+                Some(peers) => owned(Features::Made(recipe), in_place(y, &peers), peers),
+                None => Partitioned::made(recipe, y, offsets),
+            }
+        } else if let Some(peers) = some.as_ref().filter(|_| one_by_one) {
+            let y = in_place(y, peers);
+            owned(Features::Stored(train.into_matrix()), y, peers.clone())
+        } else {
+            let mut x = train.into_matrix();
+            if copies {
+                (x, y) = copied(&x, &y, &originals, &dealt.order)?;
+            }
+            match some {
+                Some(peers) => {
+                    let x = rows_of(&x, &offsets, &peers)?;
+                    if kept == Others::Nothing {
+                        y = peers.iter().map(range).flat_map(|rows| &y[rows]).copied().collect();
+                    }
+                    owned(Features::Stored(x), y, peers)
+                }
+                None => Partitioned::new(x, y, offsets),
+            }
+        };
+        debug_assert_eq!(train.peers(), peers);
+        Ok(Prepared {
+            multiplicity,
+            rows,
+            source_rows: counts.total(),
+            train: Arc::new(train),
+            test: test.zip(test_y).map(|(test, y)| {
+                let features = features.clone();
+                Table { x: test.into_matrix(), y, features }
+            }),
+            task: config.source.task(),
+            classes,
+            truth: truth.map(|mut truth| {
+                truth.resize(features.len(), 0.0);
+                truth
+            }),
+            declarations: config.declarations(),
+            features,
+        })
+    }
 }
 
 /// Says how many rows and columns [`prepare`] would make, without making them. A file is gone
@@ -324,7 +411,7 @@ fn copied(
 }
 
 /// The rows of these peers, one peer after the other.
-fn rows_of(x: &Array2<f64>, offsets: &[usize], peers: &[PeerId]) -> Result<Array2<f64>, DataError> {
+fn rows_of(x: &Array2<f64>, offsets: &[usize], peers: &Members) -> Result<Array2<f64>, DataError> {
     let ranges = || peers.iter().map(|peer| offsets[peer.index()]..offsets[peer.index() + 1]);
     let mut frame = Frame::new(ranges().map(|range| range.len()).sum(), x.ncols())?;
     for (r, mut row) in ranges().flatten().zip(frame.view_mut().rows_mut()) {

@@ -1,13 +1,13 @@
 //! One repeat's graph, data and optimum, before any peer exists.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::run::ExperimentError;
 use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
-use crate::data::{self, LocalData, Partitioned, Prepared, Whose};
+use crate::data::{self, Dealing, LocalData, Others, Partitioned, Prepared, Whose};
 use crate::learn::{
     Central, Loss, Objective, Regulariser, axpy, central_optimum, flat_optimum, stationary_point,
     svm_optimum,
@@ -16,14 +16,14 @@ use crate::measure::{
     Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
     TokenShape, What,
 };
-use crate::network::{Layout, Schedule};
+use crate::network::{Layout, NetworkError, Ranks, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
 use crate::privacy::{Correction, MaskGraph, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
-use crate::topology::Topology;
-use crate::units::{Epsilon, PeerId, Round};
+use crate::topology::{Excerpt, Topology};
+use crate::units::{Epsilon, Members, PeerId, Round};
 
 /// Whether the optimum of the pooled problem is solved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +36,27 @@ pub enum Solve {
     Never,
 }
 
-/// Which part of a run a process has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    /// Its number.
-    pub rank: usize,
-    /// How many ranks there are.
-    pub ranks: usize,
+/// Where a process has its part of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Home<'a> {
+    /// The processes.
+    pub ranks: &'a dyn Ranks,
     /// Workers of each.
     pub workers: usize,
+}
+
+impl Home<'_> {
+    /// What this rank came to, if all came to something; else why not, and on which rank.
+    pub(super) fn agreed<T>(self, own: Result<T, ExperimentError>) -> Result<T, ExperimentError> {
+        let told = own.as_ref().map(drop).map_err(ToString::to_string);
+        let all = self.ranks.all_of(&told)?;
+        let own = own?;
+        let failed = (0..).zip(all).find_map(|(rank, told)| Some((rank, told.err()?)));
+        match failed {
+            Some((rank, message)) => Err(NetworkError::Rank { rank, message }.into()),
+            None => Ok(own),
+        }
+    }
 }
 
 /// All that a repeat starts from.
@@ -52,7 +64,7 @@ pub struct Assembly {
     /// Its streams.
     pub streams: Streams,
     /// Its graph.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// Its samples; the held-out ones have gone to the scorer.
     pub data: Prepared,
     /// What users answered in the place of their labels, where they did.
@@ -94,7 +106,7 @@ impl Assembly {
     pub fn new(
         scenario: &Scenario,
         base: &Path,
-        first: &Topology,
+        first: &Arc<Topology>,
         repeat: u32,
         solve: Solve,
     ) -> Result<Self, ExperimentError> {
@@ -105,49 +117,57 @@ impl Assembly {
     pub(super) fn share(
         scenario: &Scenario,
         base: &Path,
-        first: &Topology,
+        first: &Arc<Topology>,
         repeat: u32,
         solve: Solve,
-        share: Option<Share>,
+        home: Option<Home<'_>>,
     ) -> Result<Self, ExperimentError> {
         let streams = Streams::new(scenario.seed, repeat);
-        let topology = if repeat > 0 && scenario.topology.resamples() {
-            scenario.topology.build(&streams, base)?
-        } else {
-            first.clone()
-        };
-        let n = topology.peers();
+        let n = first.peers();
         let solves = |measured: bool| match solve {
             Solve::Always => true,
             Solve::IfMeasured => measured,
             Solve::Never => false,
         };
-        let layout = OnceCell::new();
-        let whose = |offsets: &[usize], dimension: usize| {
-            let Some(share) = share else { return Whose::Everybody };
-            let load = |peer: PeerId| {
-                let rows = offsets[peer.index() + 1] - offsets[peer.index()];
-                load(scenario, rows, topology.degree(peer), dimension)
+        let rank = home.map_or(0, |home| home.ranks.rank());
+        let deal_streams = scenario.data.streams(scenario.seed, repeat);
+        let begin = || {
+            let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
+            let topology = match whole {
+                false => None,
+                true if repeat > 0 && scenario.topology.resamples() => {
+                    Some(Arc::new(scenario.topology.build(&streams, base)?))
+                }
+                true => Some(Arc::clone(first)),
             };
-            let layout =
-                layout.get_or_init(|| Layout::new(&topology, load, share.ranks, share.workers));
-            let leads = share.rank == 0;
-            if leads && looks_at_all(scenario, solves) {
-                return Whose::Everybody;
-            }
-            // The one that leads tells what the most frequent label would do, and users answer for
-            // theirs by who they are.
-            let all_labels = leads || scenario.privacy.labels.is_some();
-            Whose::Some { peers: layout.peers_of(share.rank).collect(), all_labels }
+            let (config, intercept) = (&scenario.data, scenario.model.intercept);
+            let few = home.is_some();
+            Ok((topology, data::deal(config, n, intercept, &deal_streams, base, few)?))
         };
-        let mut data = data::prepare_some(
-            &scenario.data,
-            n,
-            scenario.model.intercept,
-            &scenario.data.streams(scenario.seed, repeat),
-            base,
-            share.is_some().then_some(&whose),
-        )?;
+        let (topology, dealing) = match home {
+            Some(home) => home.agreed(begin())?,
+            None => begin()?,
+        };
+        let placed = match home {
+            Some(home) => Some(placed(scenario, home, topology.as_ref(), &dealing)?),
+            None => None,
+        };
+        let whose = match &placed {
+            Some((layout, _)) if rank > 0 || !looks_at_all(scenario, solves) => Whose::Some {
+                peers: Members::listed(layout.peers_of(rank).collect()),
+                // The one that leads tells what the most frequent label would do, and users answer for
+                // theirs by who they are.
+                others: match topology.is_some() {
+                    _ if rank == 0 || scenario.privacy.labels.is_some() => Others::Labels,
+                    true => Others::Rows,
+                    false => Others::Nothing,
+                },
+            },
+            _ => Whose::Everybody,
+        };
+        let (layout, part) = placed.unzip();
+        let topology = part.or(topology).unwrap_or_else(|| Arc::clone(first));
+        let mut data = dealing.prepare(whose)?;
         let test = data.test.take();
         let responses = randomised_labels(scenario, &data, &streams)?;
         let seen = match &responses {
@@ -247,8 +267,8 @@ impl Assembly {
             labels: labels.map_or(Epsilon::UNBOUNDED, |labels| labels.greatest),
         };
         Ok(Self {
-            layout: layout.into_inner(),
-            rank: share.map_or(0, |share| share.rank),
+            layout,
+            rank,
             streams,
             topology,
             data,
@@ -336,6 +356,48 @@ impl Assembly {
                 .map(|_| (&self.scorer, best.map_or(f64::NAN, |best| best.value))),
             sums: best.filter(|_| self.pooled).map(|best| (&self.scorer, best.value)),
         }
+    }
+}
+
+/// Who runs whom, and what this rank needs of the graph. Where neighbours follow from a peer's number every
+/// rank finds both out alone; otherwise rank 0, which has the whole graph, tells the others.
+fn placed(
+    scenario: &Scenario,
+    Home { ranks, workers }: Home<'_>,
+    whole: Option<&Arc<Topology>>,
+    dealing: &Dealing<'_>,
+) -> Result<(Layout, Arc<Topology>), ExperimentError> {
+    let (rank, size) = (ranks.rank(), ranks.size());
+    let load = |peer, degree| load(scenario, dealing.rows(peer), degree, dealing.dimension());
+    let everywhere = scenario.protocol.needs_the_whole_graph();
+    if let Some(rule) = scenario.topology.by_number().filter(|_| !everywhere) {
+        let n = rule.peers();
+        let room = RefCell::new(Vec::new());
+        let weight = |peer| load(peer, rule.degree(peer, &mut room.borrow_mut()));
+        let layout = Layout::by_number(n, weight, size, workers);
+        let own = || Members::listed(layout.peers_of(rank).collect());
+        let part = || Excerpt::of(n, &own(), |peer, row| rule.neighbours(peer, row));
+        let topology = whole.cloned().unwrap_or_else(|| Arc::new(part().into()));
+        return Ok((layout, topology));
+    }
+    let layout = whole.map(|whole| {
+        let weight = |peer| load(peer, whole.degree(peer));
+        Layout::new(whole, weight, size, workers)
+    });
+    if everywhere {
+        return Ok(layout.zip(whole.cloned()).expect("every rank has the whole graph"));
+    }
+    let told = ranks.scattered(|other| {
+        let (layout, whole) = (layout.as_ref()?, whole?);
+        let excerpt = whole.excerpt(&Members::listed(layout.peers_of(other).collect()));
+        Some((layout.standing(&excerpt), excerpt))
+    })?;
+    match (layout.zip(whole.cloned()), told) {
+        (Some(own), _) => Ok(own),
+        (None, Some((standing, excerpt))) => {
+            Ok((Layout::near(standing, rank, &excerpt), Arc::new(excerpt.into())))
+        }
+        (None, None) => unreachable!("rank 0 has the whole graph, and tells every other of it"),
     }
 }
 

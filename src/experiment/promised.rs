@@ -1,6 +1,8 @@
 //! What a scenario promises over all its repeats: where graphs or numbers of samples are drawn for
 //! each, the worst of them.
 
+use std::sync::Arc;
+
 use super::assembly::{Assembly, Solve};
 use super::observed::worst;
 use super::repeat::RepeatResult;
@@ -101,14 +103,18 @@ pub(super) fn promised(
     };
     let others = others.iter().filter(differs);
     others
-        .map(|repeat| of(&graph(asked, scenario, repeat.repeat)?, repeat))
+        .map(|repeat| of(&*graph(asked, scenario, repeat.repeat)?, repeat))
         .try_fold(of(asked.topology(), first)?, |whole, next| next.map(|next| worse(whole, next)))
 }
 
 /// The graph of a repeat after the first.
-fn graph(asked: &Checked, scenario: &Scenario, repeat: u32) -> Result<Topology, ExperimentError> {
+fn graph(
+    asked: &Checked,
+    scenario: &Scenario,
+    repeat: u32,
+) -> Result<Arc<Topology>, ExperimentError> {
     if scenario.topology.resamples() {
-        Ok(scenario.topology.build(&Streams::new(scenario.seed, repeat), asked.base())?)
+        Ok(Arc::new(scenario.topology.build(&Streams::new(scenario.seed, repeat), asked.base())?))
     } else {
         Ok(asked.topology().clone())
     }

@@ -7,12 +7,12 @@
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
-use super::assembly::{Assembly, Share, Solve};
+use super::assembly::{Assembly, Home, Solve};
 use super::directory::RunDirectory;
 use super::run::{
     ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
 };
-use crate::network::{Counted, Engine, Flow, NetworkError, Ranks, Traffic};
+use crate::network::{Counted, Engine, EngineKind, Flow, NetworkError, Ranks, Traffic};
 use crate::privacy::{Pack, WireError};
 use crate::protocol::Automatic;
 use crate::scenario::{Checked, Scenario};
@@ -164,7 +164,8 @@ pub fn follow(
     Ok(())
 }
 
-/// The least number of workers that any rank would start: all start that many.
+/// The least number of workers that any rank would start: all start that many. Unless told how many, a rank
+/// starts one for each of its cores, which it shares with others that are not bound to cores of their own.
 ///
 /// # Errors
 /// A rank is no more.
@@ -173,9 +174,10 @@ pub fn common_workers(
     options: Options,
     scenario: &Scenario,
 ) -> Result<usize, NetworkError> {
-    let own = match options.engine(scenario) {
-        Engine::Simulated { workers } => workers,
-        Engine::Threads => 1,
+    let told = options.workers.or(scenario.network.workers);
+    let own = match scenario.network.engine {
+        EngineKind::Simulated => told.unwrap_or_else(|| ranks.cores()),
+        EngineKind::Threads => 1,
     };
     Ok(ranks.all_of(&own)?.into_iter().min().unwrap_or(own))
 }
@@ -188,16 +190,10 @@ fn assemble(
     repeat: u32,
     solve: Solve,
 ) -> Result<Assembly, ExperimentError> {
-    let share = Share { rank: ranks.rank(), ranks: ranks.size(), workers };
-    let own =
-        Assembly::share(scenario, checked.base(), checked.topology(), repeat, solve, Some(share));
-    let told = own.as_ref().map(drop).map_err(ToString::to_string);
-    let all = ranks.all_of(&told)?;
-    let mut assembly = own?;
-    if let Some((rank, message)) = (0..).zip(all).find_map(|(rank, told)| Some((rank, told.err()?)))
-    {
-        return Err(NetworkError::Rank { rank, message }.into());
-    }
+    let home = Home { ranks, workers };
+    let (base, first) = (checked.base(), checked.topology());
+    let own = Assembly::share(scenario, base, first, repeat, solve, Some(home));
+    let mut assembly = home.agreed(own)?;
     if assembly.compares_averages(scenario) {
         let best = assembly.optimum.as_ref().map(|central| central.w.clone());
         if let Some(best) = ranks.from_lead(best)?.filter(|_| ranks.rank() != 0) {

@@ -158,7 +158,7 @@ pub struct RunResult {
     /// What every peer learns of every other by gossip, in the first repeat, where that has a formula.
     pub pairwise: Option<Pairwise>,
     /// The graph of the first repeat.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// What was measured.
     pub metrics: Vec<Metric>,
     /// The repeats; the last is incomplete if the run was interrupted.

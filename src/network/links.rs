@@ -34,16 +34,13 @@ impl Links {
     /// The links of `topology` under a checked configuration.
     pub fn new(config: &NetworkConfig, topology: &Topology, streams: &Streams) -> Self {
         let least = SimTime::from_seconds(config.links.latency.min).max(SimTime(1));
-        let alike = topology
-            .ids()
-            .flat_map(|peer| topology.row(peer))
-            .all(|position| own_latency(topology, position).is_none_or(|own| own == least));
-        let window = topology
-            .ids()
-            .flat_map(|peer| topology.row(peer))
-            .map(|position| own_latency(topology, position).unwrap_or(least))
-            .min()
-            .unwrap_or(least);
+        let own = topology.own_latencies();
+        let alike = own.is_none_or(|own| [own.least, own.greatest].map(at_least) == [least; 2]);
+        let window = match own.map(|own| (at_least(own.least), own.everywhere)) {
+            None => least,
+            Some((shortest, true)) => shortest,
+            Some((shortest, false)) => shortest.min(least),
+        };
         let nanoseconds_per_byte = |rate: Option<f64>| rate.map_or(0.0, |rate| 1e9 / rate);
         let loss = config.links.loss.probability;
         Self {
@@ -175,7 +172,12 @@ impl Links {
     }
 }
 
-/// The latency that a graph file gives a link of its own; never zero, which would stop time.
+/// The latency that a graph file gives a link of its own.
 fn own_latency(topology: &Topology, position: usize) -> Option<SimTime> {
-    topology.link_latency(position).map(|s| SimTime::from_seconds(s).max(SimTime(1)))
+    topology.link_latency(position).map(at_least)
+}
+
+/// So many seconds, but never zero, which would stop time.
+fn at_least(seconds: f64) -> SimTime {
+    SimTime::from_seconds(seconds).max(SimTime(1))
 }

@@ -184,29 +184,6 @@ impl<L> Row<L> {
     pub fn state(&self, peer: PeerId) -> &[f64] {
         &self.scored[peer.index() * self.dimension..][..self.dimension]
     }
-
-    /// From the order of places to that of peers.
-    fn by_peer(self, order: &[PeerId]) -> Self {
-        if order.is_empty() {
-            return self;
-        }
-        let vectors = |by_place: Vec<f64>| {
-            let length = by_place.len() / order.len();
-            let mut values = vec![0.0; by_place.len()];
-            for (peer, vector) in order.iter().zip(by_place.chunks_exact(length.max(1))) {
-                values[peer.index() * length..][..length].copy_from_slice(vector);
-            }
-            values
-        };
-        Self {
-            exposures: by_peer(order, self.exposures),
-            scored: vectors(self.scored),
-            residuals: vectors(self.residuals),
-            locals: by_peer(order, self.locals),
-            averages: vectors(self.averages),
-            ..self
-        }
-    }
 }
 
 /// What belongs to peers, from the order of places to that of peers. `order` says who stands at each
@@ -393,49 +370,96 @@ pub(super) fn parting<R: Probe>(probe: &R, peer: PeerId, work: &Work<'_>) -> Par
     Parting { updates, releases, forwards, local: probe.parting(peer, models) }
 }
 
+/// A row that some have left their part of, and others not yet.
+struct Filling<L> {
+    missing: usize,
+    row: Row<L>,
+}
+
+impl<L: Clone + Default> Filling<L> {
+    /// Room for so many, of whom one left a part like this.
+    fn new(slots: usize, like: &Row<L>) -> Self {
+        let slots_like =
+            |values: usize, here: usize| if values > 0 { slots * (values / here) } else { 0 };
+        let here = like.residuals.len().max(1);
+        let row = Row {
+            round: like.round,
+            time: SimTime::ZERO,
+            messages: 0,
+            bytes: 0,
+            exposures: vec![Exposure::default(); slots],
+            dimension: like.dimension,
+            scored: vec![0.0; slots * like.dimension],
+            residuals: vec![0.0; slots],
+            locals: vec![L::default(); slots],
+            averages: vec![0.0; slots_like(like.averages.len(), here)],
+            journeys: vec![Journey::default(); slots_like(like.journeys.len(), here)],
+        };
+        Self { missing: slots, row }
+    }
+
+    /// Puts a part where it belongs: values of the place `first + k` where `peer` says. Everything lies in
+    /// its place at once, so that no more than the row and one part is there at a time.
+    fn take(&mut self, Part { first, row: part }: Part<L>, peer: impl Fn(usize) -> usize) {
+        let row = &mut self.row;
+        row.time = row.time.max(part.time);
+        row.messages += part.messages;
+        row.bytes += part.bytes;
+        self.missing -= part.residuals.len().min(self.missing);
+        let at = |k: usize| peer(first + k);
+        let singles = part.exposures.into_iter().zip(part.locals).zip(part.residuals);
+        for (k, ((exposure, local), residual)) in singles.enumerate() {
+            row.exposures[at(k)] = exposure;
+            row.locals[at(k)] = local;
+            row.residuals[at(k)] = residual;
+        }
+        part.journeys
+            .into_iter()
+            .enumerate()
+            .for_each(|(k, journey)| row.journeys[at(k)] = journey);
+        let d = row.dimension;
+        for (from, to) in [(part.scored, &mut row.scored), (part.averages, &mut row.averages)] {
+            for (k, vector) in from.chunks_exact(d.max(1)).enumerate() {
+                to[at(k) * d..][..d].copy_from_slice(vector);
+            }
+        }
+    }
+}
+
 /// The measuring side: joins parts to rows and passes them on, in the order of rounds, until the
 /// receiver of rows has had enough or all workers have hung up. `stop` is called once, when it has
 /// had enough. `order` says who stands at each place; it is empty where that is its number.
-pub(super) fn collect<L>(
+pub(super) fn collect<L: Clone + Default>(
     parts: &Receiver<Part<L>>,
     slots: usize,
     order: &[PeerId],
     on_row: &mut dyn FnMut(Row<L>) -> Flow,
     stop: impl Fn(),
 ) {
-    let mut open: BTreeMap<Round, Vec<Part<L>>> = BTreeMap::new();
+    let mut open: BTreeMap<Round, Filling<L>> = BTreeMap::new();
     let mut going = true;
     for part in parts {
         if !going {
             continue;
         }
         let round = part.row.round;
-        let together = open.entry(round).or_default();
-        together.push(part);
-        if together.iter().map(|part| part.row.residuals.len()).sum::<usize>() < slots {
-            continue;
-        }
-        let Some(row) = open.remove(&round).and_then(join) else { continue };
-        let row = if row.journeys.is_empty() { row.by_peer(order) } else { row };
+        // Tokens have no places but their numbers.
+        let order = if part.row.journeys.is_empty() { order } else { &[] };
+        let row = if part.row.residuals.len() == slots && order.is_empty() {
+            // One worker has all of it, in order.
+            part.row
+        } else {
+            let filling = open.entry(round).or_insert_with(|| Filling::new(slots, &part.row));
+            filling.take(part, |place| order.get(place).map_or(place, |peer| peer.index()));
+            if filling.missing > 0 {
+                continue;
+            }
+            let Some(Filling { row, .. }) = open.remove(&round) else { continue };
+            row
+        };
         if on_row(row) == Flow::Stop {
             going = false;
             stop();
         }
     }
-}
-
-fn join<L>(mut parts: Vec<Part<L>>) -> Option<Row<L>> {
-    parts.sort_by_key(|part| part.first);
-    parts.into_iter().map(|part| part.row).reduce(|mut row, next| {
-        row.time = row.time.max(next.time);
-        row.messages += next.messages;
-        row.bytes += next.bytes;
-        row.exposures.extend(next.exposures);
-        row.scored.extend(next.scored);
-        row.residuals.extend(next.residuals);
-        row.locals.extend(next.locals);
-        row.averages.extend(next.averages);
-        row.journeys.extend(next.journeys);
-        row
-    })
 }

@@ -2,15 +2,17 @@
 //!
 //! A run on R ranks is R processes that all read the same scenario, each with a share of the peers.
 //! They say everything to each other by one act, [`Ranks::exchange`]: every rank has some bytes for
-//! every other, and all do it together. Rank 0 measures, decides and writes.
+//! some others, those that run neighbours of its peers, and all agree on what comes next. Rank 0
+//! measures, decides and writes.
 //!
 //! Where runs belong together each is one process's own, and ranks speak two at a time:
 //! [`Ranks::send`] and [`Ranks::try_receive`].
 //!
 //! ```text
-//!  rank 0 ─┬─ worker 0 ─┐  bytes for each rank   ┌─ worker 0 ─┬─ rank 1
-//!          └─ worker 1 ─┤ ◀────────────────────▶ ├─ worker 1 ─┘
-//!             files ◀───┘   once per window      └─ measured parts go to rank 0
+//!  rank 0 ─┬─ worker 0 ─┐  bytes for its partners  ┌─ worker 0 ─┬─ rank 1
+//!          └─ worker 1 ─┤ ◀──────────────────────▶ ├─ worker 1 ─┘
+//!             files ◀───┘  the greatest of words   └─ measured parts go to rank 0
+//!                          once per window
 //! ```
 
 mod counted;
@@ -34,17 +36,26 @@ pub trait Ranks: Send + Sync {
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// Gives every other rank the bytes of `early`, does something `meanwhile`, gives what that has for
-    /// every other, and takes what the others have for this one, by their numbers. All ranks must call it
-    /// equally often.
+    /// How many ranks may use the very cores that this one may, itself included: those of one machine that
+    /// are not bound to cores of their own.
+    fn on_these_cores(&self) -> usize;
+
+    /// Gives some other ranks, the `partners`, their bytes of `outgoing`, in which they lie by rank; does
+    /// something `meanwhile`; and takes what they have for this one, by rank. Whoever is a partner has this
+    /// rank among its own.
+    ///
+    /// What `meanwhile` says is compared with what it says on all other ranks, partners or not: the greatest
+    /// of each word comes back. Where it says nothing on one rank it says nothing on any; otherwise all
+    /// ranks must come here equally often.
     ///
     /// # Errors
     /// Another rank is no more.
     fn exchange(
         &self,
-        early: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
-    ) -> Result<Vec<Incoming>, NetworkError>;
+        partners: &[usize],
+        outgoing: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Option<Words>,
+    ) -> Result<(Vec<Vec<u8>>, Words), NetworkError>;
 
     /// Gives one other rank some bytes, few enough not to wait for it. All that was sent must have been
     /// received before the next exchange.
@@ -60,14 +71,8 @@ pub trait Ranks: Send + Sync {
     fn try_receive(&self, from: usize) -> Result<Option<Vec<u8>>, NetworkError>;
 }
 
-/// What one rank has for another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Incoming {
-    /// What it had before the others did something else.
-    pub early: Vec<u8>,
-    /// What it had after that.
-    pub late: Vec<u8>,
-}
+/// What each rank says of itself, of which all hear the greatest.
+pub type Words = [u64; 3];
 
 /// What all ranks do together, by one exchange each, and what two of them do.
 impl dyn Ranks + '_ {
@@ -76,11 +81,30 @@ impl dyn Ranks + '_ {
         self.rank() == 0
     }
 
-    /// Everybody's bytes for this rank, by rank, where nothing is to be done meanwhile.
-    fn swap(&self, mut outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, NetworkError> {
-        let early = vec![Vec::new(); self.size()];
-        let come = self.exchange(early, &mut || std::mem::take(&mut outgoing))?;
-        Ok(come.into_iter().map(|come| come.late).collect())
+    /// The cores that this rank can count on: those that the process may use, shared with the ranks that
+    /// may use the same.
+    pub fn cores(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (cores / self.on_these_cores().max(1)).max(1)
+    }
+
+    /// Gives these ranks their bytes and takes theirs, by rank, where nothing is to be done meanwhile.
+    fn swap(
+        &self,
+        partners: &[usize],
+        outgoing: Vec<Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>, NetworkError> {
+        Ok(self.exchange(partners, outgoing, &mut || None)?.0)
+    }
+
+    /// Those that speak with this one where all speak with rank 0, or only this one other does.
+    fn around_lead(&self, only: Option<usize>) -> Vec<usize> {
+        let of_lead = || (1..self.size()).filter(|&rank| only.is_none_or(|only| only == rank));
+        match self.rank() {
+            0 => of_lead().collect(),
+            rank if only.is_none_or(|only| only == rank) => vec![0],
+            _ => Vec::new(),
+        }
     }
 
     /// Everybody's value, by rank.
@@ -90,11 +114,38 @@ impl dyn Ranks + '_ {
     pub fn all_of<T: Pack>(&self, own: &T) -> Result<Vec<T>, NetworkError> {
         let mut bytes = Vec::new();
         own.put(&mut bytes);
-        let outgoing = (0..self.size()).map(|_| bytes.clone()).collect();
-        let mut incoming = self.swap(outgoing)?;
+        let others: Vec<usize> = (0..self.size()).filter(|&rank| rank != self.rank()).collect();
+        let mut incoming = self.swap(&others, vec![bytes.clone(); self.size()])?;
         incoming[self.rank()] = bytes;
         let values = (0..).zip(&incoming).map(|(rank, bytes)| unpacked(rank, bytes));
         values.collect()
+    }
+
+    /// Hands everybody's value to `take`, in the order of ranks, where this is rank 0; nothing is done
+    /// with them elsewhere. Rank 0 takes one after the other, so that it need not have them all at a time.
+    ///
+    /// # Errors
+    /// As `all_of`.
+    pub fn each_taken<T: Pack>(&self, own: T, mut take: impl FnMut(T)) -> Result<(), NetworkError> {
+        let mut bytes = Vec::new();
+        if self.leads() {
+            take(own);
+        } else {
+            own.put(&mut bytes);
+            drop(own);
+        }
+        for rank in 1..self.size() {
+            let partners = self.around_lead(Some(rank));
+            let mut outgoing = vec![Vec::new(); self.size()];
+            if rank == self.rank() {
+                outgoing[0] = std::mem::take(&mut bytes);
+            }
+            let incoming = self.swap(&partners, outgoing)?;
+            if self.leads() {
+                take(unpacked(rank, &incoming[rank])?);
+            }
+        }
+        Ok(())
     }
 
     /// Everybody's value, by rank, where this is rank 0; nothing elsewhere.
@@ -102,16 +153,9 @@ impl dyn Ranks + '_ {
     /// # Errors
     /// As `all_of`.
     pub fn gathered<T: Pack>(&self, own: T) -> Result<Vec<T>, NetworkError> {
-        let mut outgoing = vec![Vec::new(); self.size()];
-        if !self.leads() {
-            own.put(&mut outgoing[0]);
-        }
-        let incoming = self.swap(outgoing)?;
-        if !self.leads() {
-            return Ok(Vec::new());
-        }
-        let others = (1..).zip(&incoming[1..]).map(|(rank, bytes)| unpacked(rank, bytes));
-        std::iter::once(Ok(own)).chain(others).collect()
+        let mut values = Vec::new();
+        self.each_taken(own, |value| values.push(value))?;
+        Ok(values)
     }
 
     /// The value that rank 0 has; what others bring is not looked at.
@@ -125,8 +169,31 @@ impl dyn Ranks + '_ {
             value.put(&mut bytes);
             outgoing[1..].fill(bytes);
         }
-        let incoming = self.swap(outgoing)?;
+        let incoming = self.swap(&self.around_lead(None), outgoing)?;
         if self.leads() { Ok(value) } else { unpacked(0, &incoming[0]) }
+    }
+
+    /// The value that rank 0 makes for this rank; nothing on rank 0. It makes one after the other, so that
+    /// it has no more than one of them at a time.
+    ///
+    /// # Errors
+    /// As `all_of`.
+    pub fn scattered<T: Pack>(
+        &self,
+        mut make: impl FnMut(usize) -> Option<T>,
+    ) -> Result<Option<T>, NetworkError> {
+        let mut own = None;
+        for rank in 1..self.size() {
+            let mut outgoing = vec![Vec::new(); self.size()];
+            if self.leads() {
+                make(rank).put(&mut outgoing[rank]);
+            }
+            let incoming = self.swap(&self.around_lead(Some(rank)), outgoing)?;
+            if self.rank() == rank {
+                own = unpacked(0, &incoming[0])?;
+            }
+        }
+        Ok(own)
     }
 
     /// Sends another rank a value.
@@ -170,6 +237,8 @@ mod tests {
                 let all = ranks.all_of(&(10 * rank)).unwrap();
                 let gathered = ranks.gathered(rank).unwrap();
                 let told = ranks.from_lead(ranks.leads().then(|| "go".to_string())).unwrap();
+                let made = ranks.scattered(|rank| Some(7 * rank as u64)).unwrap();
+                assert_eq!(made, (rank > 0).then_some(7 * rank));
                 (all, gathered, told)
             });
             let tens: Vec<u64> = (0..size as u64).map(|rank| 10 * rank).collect();
@@ -177,6 +246,25 @@ mod tests {
                 assert_eq!(all, tens);
                 let expected = if rank == 0 { (0..size as u64).collect() } else { Vec::new() };
                 assert_eq!((gathered, told.as_deref()), (expected, Some("go")));
+            }
+        }
+    }
+
+    #[test]
+    fn partners_alone_exchange_and_all_hear_the_greatest_words() {
+        // Ranks in a row: each has bytes for the next and the one before.
+        let ends = InProcess::run(4, |ranks| {
+            let rank = ranks.rank();
+            let partners: Vec<usize> = (0..4).filter(|&other| rank.abs_diff(other) == 1).collect();
+            let outgoing = (0..4).map(|to| vec![rank as u8, to as u8]).collect();
+            let mut say = || Some([rank as u64, 9 - rank as u64, 5]);
+            ranks.exchange(&partners, outgoing, &mut say).unwrap()
+        });
+        for (rank, (incoming, words)) in (0..).zip(ends) {
+            assert_eq!(words, [3, 9, 5]);
+            for (from, bytes) in (0..4_u8).zip(incoming) {
+                let near = from.abs_diff(rank) == 1;
+                assert_eq!(bytes, if near { vec![from, rank] } else { Vec::new() });
             }
         }
     }

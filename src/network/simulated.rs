@@ -30,7 +30,7 @@ use crossbeam_channel::{bounded, unbounded};
 pub use self::board::{Arrival, Arrivals};
 use self::event::Verdict;
 use self::exchange::{Exchange, Lead, Parts};
-pub use self::layout::Layout;
+pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
@@ -80,16 +80,18 @@ pub(super) fn run_share<P: Peer, R: Probe>(
     let ends = std::thread::scope(|scope| {
         // Owned by the scope: if measuring panics, the workers find the channel closed and the flag
         // set, and the scope can end.
-        let (rows, parts) = match rank {
-            0 => bounded(ROWS_AHEAD * layout.workers()),
-            _ => unbounded(),
+        let (rows, parts) = match ranks {
+            None => bounded(ROWS_AHEAD * layout.workers()),
+            // Parts of other ranks wait there, until they are asked for, and not here.
+            Some(_) if rank == 0 => bounded(layout.workers()),
+            Some(_) => unbounded(),
         };
         let _raised = RaiseOnDrop(&abandoned);
         let shards = layout.shards_of(rank);
         let lead = ranks.map(|ranks| {
             let there = || Parts::Sent(parts.clone());
             let parts = if rank == 0 { Parts::Measured(rows.clone()) } else { there() };
-            Lead::new(ranks, observation.0, parts)
+            Lead::new(ranks, layout.linked_to(topology, rank), observation.0, parts)
         });
         let mut peers = peers.into_iter();
         let exchanges = Exchange::between(shards.clone(), lead);

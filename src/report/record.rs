@@ -7,6 +7,7 @@ mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::Value;
@@ -123,7 +124,7 @@ pub struct Record {
     /// The scenario with every `auto` resolved.
     pub scenario: Scenario,
     /// The graph of the first repeat.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// What was measured, in the order of the rows' values.
     pub metrics: Vec<Metric>,
     /// The measured rows of each repeat, bit for bit as the run had them.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::config::Scenario;
 use super::document::{Document, Origin};
@@ -23,7 +24,17 @@ use crate::topology::{Routes, Topology, TopologyConfig, Walk};
 pub struct Checked {
     scenario: Scenario,
     base: PathBuf,
-    topology: Topology,
+    topology: Arc<Topology>,
+}
+
+/// How much of its graph is built with a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Graph {
+    /// All of it.
+    Whole,
+    /// How many peers it has, where the protocol needs no more of it before it runs: the rows of the graph
+    /// then come from another process, which has found out whether they can be had.
+    Counted,
 }
 
 impl Checked {
@@ -48,7 +59,19 @@ impl Checked {
         for (argument, typed) in overrides {
             document.set_as(argument, typed)?;
         }
-        Self::of(&document, path.parent().unwrap_or(Path::new("")))
+        Self::of(&document, path.parent().unwrap_or(Path::new("")), Graph::Whole)
+    }
+
+    /// As [`load`](Self::load), for one of several processes, with as much of the graph as that needs.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_with(path: &Path, overrides: &[String], graph: Graph) -> Result<Self, Problems> {
+        let mut document = Document::read(path)?;
+        for argument in overrides {
+            document.set(argument)?;
+        }
+        Self::of(&document, path.parent().unwrap_or(Path::new("")), graph)
     }
 
     /// Checks a scenario given as text; `name` stands for the file in messages. Relative paths in
@@ -65,15 +88,20 @@ impl Checked {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn from_text_in(name: &str, text: &str, base: &Path) -> Result<Self, Problems> {
-        Self::of(&Document::from_text(name, text)?, base)
+        Self::of(&Document::from_text(name, text)?, base, Graph::Whole)
     }
 
-    pub(super) fn of(document: &Document, base: &Path) -> Result<Self, Problems> {
+    pub(super) fn of(document: &Document, base: &Path, graph: Graph) -> Result<Self, Problems> {
         let parsed = document.parse::<Scenario>()?;
-        Self::new(parsed.value, base.to_path_buf(), &parsed.origin)
+        Self::new(parsed.value, base.to_path_buf(), &parsed.origin, graph)
     }
 
-    fn new(scenario: Scenario, base: PathBuf, origin: &Origin) -> Result<Self, Problems> {
+    fn new(
+        scenario: Scenario,
+        base: PathBuf,
+        origin: &Origin,
+        graph: Graph,
+    ) -> Result<Self, Problems> {
         let mut problems: Vec<Problem> = Vec::new();
         let mut add = |section: &str, found: Vec<(String, String)>| {
             problems.extend(found.into_iter().map(|(field, message)| {
@@ -84,7 +112,7 @@ impl Checked {
         add("", of_the_whole(&scenario));
         let of_topology = scenario.topology.check();
         let topology = if of_topology.is_empty() {
-            build(&scenario, &base).map_err(|(field, message)| {
+            build(&scenario, &base, graph).map_err(|(field, message)| {
                 add("topology", vec![(field, message)]);
             })
         } else {
@@ -115,7 +143,9 @@ impl Checked {
             add("network", vec![("engine".to_string(), message)]);
         }
         match topology {
-            Ok(topology) if problems.is_empty() => Ok(Self { scenario, base, topology }),
+            Ok(topology) if problems.is_empty() => {
+                Ok(Self { scenario, base, topology: Arc::new(topology) })
+            }
             _ => Err(Problems(problems)),
         }
     }
@@ -139,7 +169,7 @@ impl Checked {
     }
 
     /// The graph of the first repeat.
-    pub fn topology(&self) -> &Topology {
+    pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
     }
 }
@@ -444,7 +474,16 @@ fn takes_none(protocol: &ProtocolConfig) -> bool {
 }
 
 /// The graph of the first repeat, or why there is none: (field of the section, message).
-fn build(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {
+fn build(scenario: &Scenario, base: &Path, graph: Graph) -> Result<Topology, (String, String)> {
+    let counted = graph == Graph::Counted && !scenario.protocol.needs_the_whole_graph();
+    if let Some(peers) = scenario.topology.peers().filter(|_| counted) {
+        return Ok(Topology::without_rows(peers));
+    }
+    let topology = build_whole(scenario, base)?;
+    Ok(if counted { Topology::without_rows(topology.peers()) } else { topology })
+}
+
+fn build_whole(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {
     scenario.topology.build(&Streams::new(scenario.seed, 0), base).map_err(|error| {
         let field = match scenario.topology {
             TopologyConfig::File(_) => "file",

@@ -69,18 +69,29 @@ impl Scenario {
     pub fn moved(&self, from: &Path, to: &Path) -> io::Result<Self> {
         let (from, to) = (here(from)?, here(to)?);
         let mut moved = self.clone();
-        if let TopologyConfig::File(path) = &mut moved.topology {
-            *path = relocate(&from, &to, path);
-        }
-        if let Some(MasksConfig::Graph(TopologyConfig::File(path))) =
-            moved.protocol.sum_mut().and_then(|sum| sum.masks.as_mut())
-        {
-            *path = relocate(&from, &to, path);
-        }
-        for path in moved.data.source.paths_mut() {
+        for path in moved.paths_mut() {
             *path = relocate(&from, &to, path);
         }
         Ok(moved)
+    }
+
+    /// The files that it names, of graphs and of samples, as they are written. Those of a set by name are
+    /// not among them: they are known to be the right ones wherever they are used.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.clone().paths_mut().into_iter().map(|path| path.clone()).collect()
+    }
+
+    fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        let mut paths = self.data.source.paths_mut();
+        if let TopologyConfig::File(path) = &mut self.topology {
+            paths.push(path);
+        }
+        if let Some(MasksConfig::Graph(TopologyConfig::File(path))) =
+            self.protocol.sum_mut().and_then(|sum| sum.masks.as_mut())
+        {
+            paths.push(path);
+        }
+        paths
     }
 }
 

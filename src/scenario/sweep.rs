@@ -37,7 +37,7 @@ use serde_yaml::Value;
 
 use self::names::{different, labels};
 pub use self::names::{fit_for_file, in_short, own_name};
-use super::check::Checked;
+use super::check::{Checked, Graph};
 use super::document::{Document, Origin};
 use super::overrides::{By, split};
 use super::problem::{Problem, Problems};
@@ -218,6 +218,7 @@ pub struct Sweep {
     /// What put the values of each axis there.
     sources: Vec<Origins>,
     points: Vec<Point>,
+    graph: Graph,
 }
 
 /// Where the values of an axis come from.
@@ -241,11 +242,25 @@ impl Sweep {
     /// # Errors
     /// Every problem found, each once.
     pub fn load(path: &Path, overrides: &[String], sweeps: &[String]) -> Result<Self, Problems> {
+        Self::load_with(path, overrides, sweeps, Graph::Whole)
+    }
+
+    /// The same for one of several processes: where nothing is swept, with as much of the graph as that
+    /// needs.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_with(
+        path: &Path,
+        overrides: &[String],
+        sweeps: &[String],
+        graph: Graph,
+    ) -> Result<Self, Problems> {
         let mut document = Document::read(path)?;
         for argument in overrides {
             document.set(argument)?;
         }
-        Self::of(document, path.parent().unwrap_or(Path::new("")), sweeps)
+        Self::of(document, path.parent().unwrap_or(Path::new("")), sweeps, graph)
     }
 
     /// The sweep of a scenario given as text; `name` stands for the file in messages.
@@ -253,10 +268,15 @@ impl Sweep {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn from_text(name: &str, text: &str) -> Result<Self, Problems> {
-        Self::of(Document::from_text(name, text)?, Path::new(""), &[])
+        Self::of(Document::from_text(name, text)?, Path::new(""), &[], Graph::Whole)
     }
 
-    fn of(document: Document, base: &Path, sweeps: &[String]) -> Result<Self, Problems> {
+    fn of(
+        document: Document,
+        base: &Path,
+        sweeps: &[String],
+        graph: Graph,
+    ) -> Result<Self, Problems> {
         let parsed = document.parse::<Swept>()?;
         let config = parsed.value.sweep.unwrap_or_default();
         check(&config, &parsed.origin)?;
@@ -296,7 +316,9 @@ impl Sweep {
             axis.label = label;
         }
         let points = points(&axes)?;
-        let sweep = Self { document, base: base.to_path_buf(), axes, sources, points };
+        // Each run of several is one process's own.
+        let graph = if axes.is_empty() { graph } else { Graph::Whole };
+        let sweep = Self { document, base: base.to_path_buf(), axes, sources, points, graph };
         sweep.check_all()?;
         Ok(sweep)
     }
@@ -340,7 +362,7 @@ impl Sweep {
             };
             (axis.path.as_str(), yaml(value), by)
         });
-        Checked::of(&self.document.point(values.collect())?, &self.base)
+        Checked::of(&self.document.point(values.collect())?, &self.base, self.graph)
     }
 
     fn check_all(&self) -> Result<(), Problems> {

@@ -64,6 +64,21 @@ pub fn barbell(
     Topology::from_links(cliques * clique_size, inside.chain(between))
 }
 
+/// Whom a peer's bridges lead to, of so many cliques of this size with this many bridges.
+pub(super) fn across(
+    [cliques, size, bridges]: [u32; 3],
+    closed: bool,
+    peer: u32,
+) -> impl Iterator<Item = u32> {
+    let (clique, place) = (peer / size, peer % size);
+    let next = Some(if closed { (clique + 1) % cliques } else { clique + 1 });
+    let next = next.filter(|&next| next < cliques && size - 1 - place < bridges);
+    let before = if closed { (clique + cliques - 1) % cliques } else { clique.wrapping_sub(1) };
+    let before = Some(before).filter(|&before| before < cliques && place < bridges);
+    let onward = next.map(|next| next * size + (size - 1 - place));
+    onward.into_iter().chain(before.map(|before| before * size + (size - 1 - place)))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

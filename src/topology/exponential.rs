@@ -10,7 +10,7 @@ use crate::units::{PeerId, Round};
 
 /// The distances around the ring, ascending and each at most half of it: ±2^k is the same distance
 /// from both sides.
-fn distances(peers: u32) -> Vec<u32> {
+pub(super) fn distances(peers: u32) -> Vec<u32> {
     let powers = (0..32).map(|k| 1_u32 << k).take_while(|&power| power < peers);
     let mut distances: Vec<u32> = powers.map(|power| power.min(peers - power)).collect();
     distances.sort_unstable();

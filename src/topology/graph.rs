@@ -6,6 +6,7 @@ use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
 use thiserror::Error;
 
+use super::excerpt::Near;
 use crate::units::PeerId;
 
 /// What a link may say of itself.
@@ -61,16 +62,36 @@ pub enum TopologyError {
     },
 }
 
+/// The least latencies that links of a graph state for themselves, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OwnLatencies {
+    /// The shortest.
+    pub least: f64,
+    /// The longest.
+    pub greatest: f64,
+    /// Whether every link states one.
+    pub everywhere: bool,
+}
+
 /// An undirected simple graph over peers `0..n`, as compressed rows: the neighbours of a peer are
 /// one sorted slice.
+///
+/// In one of several processes it may have the rows of some peers alone, those that run there: an
+/// [`excerpt`](Self::excerpt). Others then have no neighbours, and what is said of the whole graph, such as
+/// [`links`](Self::links) or [`components`](Self::components), is of the rows that are there.
 ///
 /// Memory: 4 bytes per peer and 4 per end of a link, 12 where links carry latencies of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
-    offsets: Vec<u32>,
-    neighbours: Vec<PeerId>,
-    latencies: Option<Vec<Option<f64>>>,
-    names: Option<Vec<String>>,
+    pub(super) peers: usize,
+    /// Row k is that of peer k or, of an excerpt, that of the member at place k.
+    pub(super) offsets: Vec<u32>,
+    pub(super) neighbours: Vec<PeerId>,
+    pub(super) latencies: Option<Vec<Option<f64>>>,
+    pub(super) own_latencies: Option<OwnLatencies>,
+    pub(super) names: Option<Vec<String>>,
+    /// Whose rows are here, where they are not everybody's.
+    pub(super) near: Option<Box<Near>>,
 }
 
 impl Topology {
@@ -114,7 +135,15 @@ impl Topology {
             }
         }
         let own_latencies = rows.iter().any(|(_, latency)| latency.is_some());
-        let mut topology = Self { offsets, neighbours: Vec::new(), latencies: None, names };
+        let mut topology = Self {
+            peers: n,
+            offsets,
+            neighbours: Vec::new(),
+            latencies: None,
+            own_latencies: None,
+            names,
+            near: None,
+        };
         for i in 0..n {
             let row = &mut rows[topology.offsets[i] as usize..topology.offsets[i + 1] as usize];
             row.sort_by_key(|&(peer, _)| peer);
@@ -128,6 +157,12 @@ impl Topology {
         }
         topology.neighbours = rows.iter().map(|&(peer, _)| peer).collect();
         if own_latencies {
+            let latencies = || rows.iter().filter_map(|&(_, latency)| latency);
+            topology.own_latencies = Some(OwnLatencies {
+                least: latencies().fold(f64::INFINITY, f64::min),
+                greatest: latencies().fold(0.0, f64::max),
+                everywhere: latencies().count() == rows.len(),
+            });
             topology.latencies = Some(rows.iter().map(|&(_, latency)| latency).collect());
         }
         Ok(topology)
@@ -182,7 +217,7 @@ impl Topology {
 
     /// Number of peers.
     pub fn peers(&self) -> usize {
-        self.offsets.len() - 1
+        self.peers
     }
 
     /// Number of links.
@@ -210,13 +245,25 @@ impl Topology {
     /// in the order of [`neighbours`](Self::neighbours).
     #[inline]
     pub fn row(&self, peer: PeerId) -> std::ops::Range<usize> {
-        self.offsets[peer.index()] as usize..self.offsets[peer.index() + 1] as usize
+        let place = match &self.near {
+            None => peer.index(),
+            Some(near) => match near.members.place(peer) {
+                Some(place) => place,
+                None => return 0..0,
+            },
+        };
+        self.offsets[place] as usize..self.offsets[place + 1] as usize
     }
 
     /// The least latency that the directed link at `position` (see [`row`](Self::row)) states for
     /// itself, in seconds.
     pub fn link_latency(&self, position: usize) -> Option<f64> {
         self.latencies.as_ref().and_then(|latencies| latencies[position])
+    }
+
+    /// What links state for themselves, of the whole graph; none where no link states anything.
+    pub fn own_latencies(&self) -> Option<OwnLatencies> {
+        self.own_latencies
     }
 
     /// The name of a peer: the file's, or its number.
@@ -258,7 +305,7 @@ impl Topology {
 
     /// Every peer, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = PeerId> + use<> {
-        (0..self.offsets.len() as u32 - 1).map(PeerId)
+        (0..self.peers as u32).map(PeerId)
     }
 
     /// Every link once, its lower end first, in order.

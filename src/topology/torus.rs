@@ -30,6 +30,13 @@ pub fn torus(rows: usize, columns: usize) -> Result<Topology, TopologyError> {
     Topology::from_links(rows * columns, links)
 }
 
+/// The neighbours of a place on a side: of a side of two the other, of a side of one nobody.
+pub(super) fn beside(at: u32, side: u32) -> impl Iterator<Item = u32> {
+    let next = (side > 1).then(|| (at + 1) % side);
+    let before = (side > 2).then(|| (at + side - 1) % side);
+    next.into_iter().chain(before)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -64,6 +64,11 @@ impl<'a> Helpers<'a> {
         Self { ranks, waiting: Cell::new(true) }
     }
 
+    /// The ranks, of which this is the first.
+    pub fn ranks(&self) -> &'a dyn Ranks {
+        self.ranks
+    }
+
     /// Makes sure that all ranks see the study's directory.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Incoming, Ranks};
+use super::{Ranks, Words};
 use crate::network::error::NetworkError;
 
 /// What has gone on between one rank and the others.
@@ -39,13 +39,6 @@ impl<'a> Counted<'a> {
         let seconds = Duration::from_nanos(nanoseconds).as_secs_f64();
         Traffic { exchanges, bytes, seconds }
     }
-
-    /// Counts what goes to others.
-    fn count(&self, outgoing: &[Vec<u8>]) {
-        let others = outgoing.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank());
-        let bytes: usize = others.map(|(_, bytes)| bytes.len()).sum();
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
 }
 
 impl Ranks for Counted<'_> {
@@ -57,22 +50,27 @@ impl Ranks for Counted<'_> {
         self.ranks.size()
     }
 
+    fn on_these_cores(&self) -> usize {
+        self.ranks.on_these_cores()
+    }
+
     fn exchange(
         &self,
-        early: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
-    ) -> Result<Vec<Incoming>, NetworkError> {
+        partners: &[usize],
+        outgoing: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Option<Words>,
+    ) -> Result<(Vec<Vec<u8>>, Words), NetworkError> {
         let began = Instant::now();
         let mut away = Duration::ZERO;
-        self.count(&early);
-        let come = self.ranks.exchange(early, &mut || {
+        let bytes: usize = partners.iter().map(|&rank| outgoing[rank].len()).sum();
+        let come = self.ranks.exchange(partners, outgoing, &mut || {
             let left = Instant::now();
-            let late = meanwhile();
+            let said = meanwhile();
             away = left.elapsed();
-            self.count(&late);
-            late
+            said
         });
         let spent = began.elapsed().saturating_sub(away);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.exchanges.fetch_add(1, Ordering::Relaxed);
         self.nanoseconds.fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
         come
@@ -97,12 +95,13 @@ mod tests {
         let ends = InProcess::run(3, |ranks| {
             let counted = Counted::new(ranks);
             let some = |length: usize| vec![vec![0; length]; 3];
+            let partner = [[1, 2], [0, 2], [0, 1]][ranks.rank()];
             for _ in 0..2 {
                 let mut meanwhile = || {
                     std::thread::sleep(Duration::from_millis(200));
-                    some(3)
+                    Some([1; 3])
                 };
-                counted.exchange(some(10), &mut meanwhile).unwrap();
+                counted.exchange(&partner, some(13), &mut meanwhile).unwrap();
             }
             counted.traffic()
         });

@@ -2,7 +2,7 @@
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use super::{Incoming, Ranks};
+use super::{Ranks, Words};
 use crate::network::error::NetworkError;
 
 /// One of several ranks in this process.
@@ -10,18 +10,29 @@ pub struct InProcess {
     rank: usize,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Receiver<Vec<u8>>>,
+    say_to: Vec<Sender<Words>>,
+    heard_from: Vec<Receiver<Words>>,
 }
 
 impl InProcess {
     /// A group of so many.
     pub fn group(size: usize) -> Vec<Self> {
-        let mut group: Vec<Self> =
-            (0..size).map(|rank| Self { rank, to: Vec::new(), from: Vec::new() }).collect();
+        let alone = |rank| Self {
+            rank,
+            to: Vec::new(),
+            from: Vec::new(),
+            say_to: Vec::new(),
+            heard_from: Vec::new(),
+        };
+        let mut group: Vec<Self> = (0..size).map(alone).collect();
         for a in 0..size {
             for b in 0..size {
                 let (sender, receiver) = unbounded();
                 group[a].to.push(sender);
                 group[b].from.push(receiver);
+                let (sender, receiver) = unbounded();
+                group[a].say_to.push(sender);
+                group[b].heard_from.push(receiver);
             }
         }
         group
@@ -51,25 +62,35 @@ impl Ranks for InProcess {
         self.to.len()
     }
 
+    fn on_these_cores(&self) -> usize {
+        self.to.len()
+    }
+
     fn exchange(
         &self,
-        early: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
-    ) -> Result<Vec<Incoming>, NetworkError> {
-        let give = |outgoing: Vec<Vec<u8>>| {
-            for (rank, bytes) in outgoing.into_iter().enumerate() {
-                // Who is no more is found out below.
-                let _ = self.to[rank].send(bytes);
-            }
-        };
-        give(early);
-        give(meanwhile());
-        let take = |(rank, from): (usize, &Receiver<Vec<u8>>)| {
-            let next = || from.recv().map_err(|_| lost(rank));
-            let come = Incoming { early: next()?, late: next()? };
-            Ok(if rank == self.rank { Incoming::default() } else { come })
-        };
-        self.from.iter().enumerate().map(take).collect()
+        partners: &[usize],
+        mut outgoing: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Option<Words>,
+    ) -> Result<(Vec<Vec<u8>>, Words), NetworkError> {
+        for &rank in partners {
+            // Who is no more is found out below.
+            let _ = self.to[rank].send(std::mem::take(&mut outgoing[rank]));
+        }
+        let own = meanwhile();
+        let others = || (0..self.to.len()).filter(|&rank| rank != self.rank && own.is_some());
+        let mut greatest = own.unwrap_or_default();
+        for rank in others() {
+            let _ = self.say_to[rank].send(greatest);
+        }
+        let mut incoming = vec![Vec::new(); self.to.len()];
+        for &rank in partners {
+            incoming[rank] = self.from[rank].recv().map_err(|_| lost(rank))?;
+        }
+        for rank in others() {
+            let theirs = self.heard_from[rank].recv().map_err(|_| lost(rank))?;
+            greatest.iter_mut().zip(theirs).for_each(|(word, other)| *word = other.max(*word));
+        }
+        Ok((incoming, greatest))
     }
 
     fn send(&self, to: usize, bytes: Vec<u8>) -> Result<(), NetworkError> {

@@ -1,25 +1,24 @@
 //! Ranks that are processes under MPI.
 
 use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mpi::Threading;
+use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::environment::{Universe, initialize_with_threading};
 use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
 use mpi::request::scope;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use super::{Incoming, Ranks};
+use super::{Ranks, Words};
 use crate::network::error::NetworkError;
 
 /// The longest message. Longer ones go in pieces: a shorter piece is the last.
 const PIECE: usize = 1 << 30;
 
-/// What messages are: those that were sent before something else was done, and those after it. The last
-/// byte of these says whether there were none of those.
-const EARLY: i32 = 1;
-const LATE: i32 = 2;
-/// Those of two ranks, apart from all exchanges.
-const APART: i32 = 3;
+/// What messages are: batches of an exchange, and those of two ranks apart from all exchanges.
+const BATCH: i32 = 1;
+const APART: i32 = 2;
 
 /// This process among those that were started with it.
 ///
@@ -28,6 +27,7 @@ const APART: i32 = 3;
 pub struct Mpi {
     rank: usize,
     size: usize,
+    on_these_cores: usize,
     /// Ends MPI when it goes.
     _universe: Universe,
 }
@@ -41,7 +41,15 @@ impl Mpi {
         let number = |count: i32| usize::try_from(count).unwrap_or_default();
         let (rank, size) = (number(world.rank()), number(world.size()));
         let enough = threading >= Threading::Serialized;
-        enough.then_some(Self { rank, size, _universe: universe })
+        // Those that share memory are on one machine.
+        let machine = world.split_shared(world.rank());
+        let mut hasher = DefaultHasher::new();
+        cores_allowed().hash(&mut hasher);
+        let own = hasher.finish();
+        let mut all = vec![0; number(machine.size())];
+        machine.all_gather_into(&own, &mut all[..]);
+        let on_these_cores = all.iter().filter(|&&other| other == own).count();
+        enough.then_some(Self { rank, size, on_these_cores, _universe: universe })
     }
 }
 
@@ -64,57 +72,59 @@ impl Ranks for Mpi {
         self.size
     }
 
+    fn on_these_cores(&self) -> usize {
+        self.on_these_cores
+    }
+
     fn exchange(
         &self,
-        early: Vec<Vec<u8>>,
-        meanwhile: &mut dyn FnMut() -> Vec<Vec<u8>>,
-    ) -> Result<Vec<Incoming>, NetworkError> {
-        let late = OnceCell::new();
-        Ok(scope(|scope| {
+        partners: &[usize],
+        outgoing: Vec<Vec<u8>>,
+        meanwhile: &mut dyn FnMut() -> Option<Words>,
+    ) -> Result<(Vec<Vec<u8>>, Words), NetworkError> {
+        let said = OnceCell::new();
+        let mut greatest = Words::default();
+        let agreed = &mut greatest;
+        let incoming = scope(|scope| {
             let world = SimpleCommunicator::world();
             let process = |rank: usize| world.process_at_rank(rank as i32);
-            let others = || (0..self.size).filter(|&rank| rank != self.rank);
             let mut sent = Vec::new();
-            for rank in others().filter(|&rank| !early[rank].is_empty()) {
-                for piece in pieces(&early[rank]) {
-                    sent.push(process(rank).immediate_send_with_tag(scope, piece, EARLY));
+            for &rank in partners {
+                for piece in pieces(&outgoing[rank]) {
+                    sent.push(process(rank).immediate_send_with_tag(scope, piece, BATCH));
                 }
             }
-            let mut last = meanwhile();
-            last.iter_mut()
-                .zip(&early)
-                .for_each(|(late, early)| late.push(early.is_empty().into()));
-            let late: &Vec<Vec<u8>> = late.get_or_init(|| last);
-            for rank in others() {
-                for piece in pieces(&late[rank]) {
-                    sent.push(process(rank).immediate_send_with_tag(scope, piece, LATE));
-                }
-            }
-            let take = |rank: usize, tag| {
-                let mut bytes = Vec::new();
+            let own: &Option<Words> = said.get_or_init(&mut *meanwhile);
+            // All compare their words while batches come in.
+            let reduction = own.as_ref().map(|own| {
+                world.immediate_all_reduce_into(
+                    scope,
+                    &own[..],
+                    &mut agreed[..],
+                    SystemOperation::max(),
+                )
+            });
+            let mut incoming = vec![Vec::new(); self.size];
+            for &rank in partners {
+                let bytes = &mut incoming[rank];
                 loop {
-                    let (piece, _) = process(rank).receive_vec_with_tag::<u8>(tag);
+                    let (mut piece, _) = process(rank).receive_vec_with_tag::<u8>(BATCH);
                     let whole = piece.len() < PIECE;
                     if bytes.is_empty() {
-                        bytes = piece
+                        *bytes = piece;
                     } else {
-                        bytes.extend(piece)
+                        bytes.append(&mut piece);
                     }
                     if whole {
-                        return bytes;
+                        break;
                     }
                 }
-            };
-            let mut incoming = vec![Incoming::default(); self.size];
-            for rank in others() {
-                let mut late = take(rank, LATE);
-                let nothing_early = late.pop() == Some(1);
-                let early = if nothing_early { Vec::new() } else { take(rank, EARLY) };
-                incoming[rank] = Incoming { early, late };
             }
             sent.into_iter().for_each(|request| request.wait_without_status());
+            reduction.into_iter().for_each(|request| request.wait_without_status());
             incoming
-        }))
+        });
+        Ok((incoming, greatest))
     }
 
     fn send(&self, to: usize, bytes: Vec<u8>) -> Result<(), NetworkError> {
@@ -127,6 +137,13 @@ impl Ranks for Mpi {
         let come = world.process_at_rank(from as i32).immediate_matched_probe_with_tag(APART);
         Ok(come.map(|message| message.matched_receive_vec::<u8>().0))
     }
+}
+
+/// The cores that this process is bound to, as the system lists them; nothing where it does not say.
+fn cores_allowed() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let listed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    listed.unwrap_or_default().trim().to_string()
 }
 
 /// The pieces in which bytes go; the last is shorter than the others may be, if only by being empty.

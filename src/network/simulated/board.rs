@@ -8,6 +8,7 @@ use crate::topology::Topology;
 use crate::units::{PeerId, Round, SimTime};
 
 /// Lists of different lengths, one after the other.
+#[derive(Debug, PartialEq)]
 struct Rows<T> {
     items: Vec<T>,
     ends: Vec<u32>,
@@ -34,7 +35,7 @@ impl<T> Rows<T> {
 
 /// Where a neighbour posts: among the peers of which worker, by the number of its region, and at which
 /// place there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {
     region: u32,
     place: u32,
@@ -42,6 +43,7 @@ struct Slot {
 
 /// Who posts to a worker's peers and where each of them looks. Regions of posts are numbered: that of
 /// the worker's own peers is 0, and every worker with links to them has one.
+#[derive(Debug, PartialEq)]
 pub(super) struct Map {
     slots: Rows<Slot>,
     /// Of each region, who posts there, by its place; empty for own peers, whose places are their own.
@@ -55,6 +57,7 @@ pub(super) struct Map {
 }
 
 /// Where the posts of a worker's peers go.
+#[derive(Debug, PartialEq)]
 pub(super) struct Reach {
     /// How long they are on their way.
     pub(super) latency: SimTime,
@@ -101,7 +104,7 @@ pub(super) fn survey(
                 targets.items.push((to as u32, at));
             }
             if to != worker {
-                ghosts[to].push(there as u32);
+                ghosts[to].push((there as u32, neighbour));
             }
         }
         targets.end();
@@ -115,7 +118,7 @@ pub(super) fn survey(
         ghosts.sort_unstable();
         ghosts.dedup();
         regions[to] = Some(senders.len() as u32);
-        senders.push(ghosts.iter().map(|&place| layout.peer(place as usize)).collect());
+        senders.push(ghosts.iter().map(|&(_, peer)| peer).collect());
         everybody.push(ghosts.len());
     }
     let mut slots = Rows::new();
@@ -125,7 +128,7 @@ pub(super) fn survey(
             let there = layout.place(neighbour);
             let to = layout.worker(there);
             let region = regions[to].unwrap_or_default();
-            let at = match ghosts[to].binary_search(&(there as u32)) {
+            let at = match ghosts[to].binary_search(&(there as u32, neighbour)) {
                 Ok(at) => at,
                 Err(_) => there - range.start,
             };

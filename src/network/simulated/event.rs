@@ -119,16 +119,14 @@ pub(super) enum Verdict {
     Failed,
 }
 
-impl Pack for Verdict {
-    fn put(&self, bytes: &mut Vec<u8>) {
-        (*self as u8).put(bytes);
-    }
-    fn get(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        Ok(match u8::get(bytes)? {
+impl Verdict {
+    /// By its number.
+    pub(super) fn of(number: u64) -> Self {
+        match number {
             0 => Self::Go,
             1 => Self::Stop,
             _ => Self::Failed,
-        })
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use super::shard::Shard;
 use crate::network::error::NetworkError;
 use crate::network::observe::{Part, Probe};
 use crate::network::peer::Peer;
-use crate::network::ranks::{Incoming, Ranks, garbled};
-use crate::privacy::{Pack, WireError};
+use crate::network::ranks::{Ranks, Words, garbled};
+use crate::privacy::WireError;
 
 /// A worker's channels to and from every other of its process, in the order of workers, and its way to
 /// other ranks, where there are any.
@@ -91,14 +91,14 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                 within.swap(shard, own)
             }
             Beyond::Lead(lead) => {
-                let early = lead.early(shard);
-                let mut agreed = (Verdict::Failed, None);
-                let come = lead.ranks.exchange(early, &mut || {
-                    let own = rest(shard);
-                    agreed = within.swap(shard, own);
-                    lead.late(agreed)
+                let outgoing = lead.outgoing(shard);
+                let mut own = (Verdict::Failed, None);
+                let come = lead.ranks.exchange(&lead.partners, outgoing, &mut || {
+                    let verdict = rest(shard);
+                    own = within.swap(shard, verdict);
+                    Some(lead.words(own))
                 });
-                match come.and_then(|come| lead.arrived(shard, &come, agreed)) {
+                match come.and_then(|(come, words)| lead.arrived(shard, &come, words)) {
                     Ok(agreed) => agreed,
                     // What is the matter shows again when all ranks tell how they ended.
                     Err(_) => (Verdict::Failed, None),
@@ -169,54 +169,60 @@ type Member = (Receiver<Vec<Vec<u8>>>, Sender<Arrived>);
 /// Speaks with other ranks for all workers of its own.
 pub(super) struct Lead<'a, R: Probe> {
     ranks: &'a dyn Ranks,
+    /// The ranks that run neighbours of its peers: with others it has nothing to exchange.
+    partners: Vec<usize>,
     probe: &'a R,
     parts: Parts<R::Local>,
     members: Vec<Member>,
 }
 
 impl<'a, R: Probe> Lead<'a, R> {
-    pub(super) fn new(ranks: &'a dyn Ranks, probe: &'a R, parts: Parts<R::Local>) -> Self {
-        Self { ranks, probe, parts, members: Vec::new() }
+    pub(super) fn new(
+        ranks: &'a dyn Ranks,
+        partners: Vec<usize>,
+        probe: &'a R,
+        parts: Parts<R::Local>,
+    ) -> Self {
+        Self { ranks, partners, probe, parts, members: Vec::new() }
     }
 
     /// What the workers of this rank have for each other one.
-    fn early<P: Peer>(&self, shard: &mut Shard<'_, P, R>) -> Vec<Vec<u8>> {
-        let mut early = shard.packed();
+    fn outgoing<P: Peer>(&self, shard: &mut Shard<'_, P, R>) -> Vec<Vec<u8>> {
+        let mut outgoing = shard.packed();
         for given in self.members.iter().filter_map(|(given, _)| wait(given).ok()) {
-            early.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
+            outgoing.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
         }
-        early
+        outgoing
     }
 
-    /// How this rank stands, and what it has measured.
-    fn late(&self, agreed: (Verdict, Option<u64>)) -> Vec<Vec<u8>> {
-        let mut parts: Vec<Part<R::Local>> = match &self.parts {
-            Parts::Measured(_) => Vec::new(),
-            Parts::Sent(parts) => parts.try_iter().collect(),
+    /// How this rank stands: the worst verdict of all, the earliest of their windows, and whether any has
+    /// measured something, are the greatest of these words.
+    fn words(&self, (verdict, next): (Verdict, Option<u64>)) -> Words {
+        let measured = match &self.parts {
+            Parts::Measured(_) => false,
+            Parts::Sent(parts) => !parts.is_empty(),
         };
-        let bytes = (0..self.ranks.size()).map(|_| {
-            let mut bytes = Vec::new();
-            agreed.put(&mut bytes);
-            // Only rank 0 measures.
-            std::mem::take(&mut parts).put(&mut bytes);
-            bytes
-        });
-        bytes.collect()
+        let soon = next.map_or(0, |window| u64::MAX - window);
+        [verdict as u64, soon, measured.into()]
     }
 
-    /// Takes what other ranks sent, and hands it on.
+    /// Takes what other ranks sent, and hands it on, with what all have agreed on.
     fn arrived<P: Peer>(
         &self,
         shard: &mut Shard<'_, P, R>,
-        come: &[Incoming],
-        (mut verdict, mut next): (Verdict, Option<u64>),
+        come: &[Vec<u8>],
+        [verdict, soon, measured]: Words,
     ) -> Result<(Verdict, Option<u64>), NetworkError> {
+        let verdict = Verdict::of(verdict);
+        let next = (soon > 0).then(|| u64::MAX - soon);
         let mut packed = vec![Vec::new(); self.members.len()];
-        for (rank, come) in come.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank()) {
-            let (theirs, window) =
-                self.take(shard, come, &mut packed).map_err(|error| garbled(rank, &error))?;
-            verdict = verdict.max(theirs);
-            next = [next, window].into_iter().flatten().min();
+        for &rank in &self.partners {
+            let taken = self.take(shard, &come[rank], &mut packed);
+            taken.map_err(|error| garbled(rank, &error))?;
+        }
+        // Before any worker goes on: what it measures in the next window comes behind this.
+        if measured > 0 {
+            self.hand_over()?;
         }
         for ((_, tell), packed) in self.members.iter().zip(packed) {
             let _ = tell.send(Arrived { packed, verdict, next });
@@ -224,23 +230,14 @@ impl<'a, R: Probe> Lead<'a, R> {
         Ok((verdict, next))
     }
 
-    /// Takes what one rank sent.
+    /// Takes what one rank sent: one after the other, each of its workers has something for each of ours.
     fn take<P: Peer>(
         &self,
         shard: &mut Shard<'_, P, R>,
-        Incoming { early, late }: &Incoming,
+        mut bytes: &[u8],
         packed: &mut [Vec<Vec<u8>>],
-    ) -> Result<(Verdict, Option<u64>), WireError> {
-        let (bytes, late) = (&mut early.as_slice(), &mut late.as_slice());
-        let agreed = Pack::get(late)?;
-        let parts: Vec<Part<R::Local>> = Pack::get(late)?;
-        if let Parts::Measured(rows) = &self.parts {
-            for part in parts {
-                // The receiver is gone only when the run is ending anyway.
-                let _ = rows.send(part.with_tokens_scored(self.probe));
-            }
-        }
-        // One after the other, each of their workers has something for each of ours.
+    ) -> Result<(), WireError> {
+        let bytes = &mut bytes;
         while !bytes.is_empty() {
             shard.accept_packed(take_packed(bytes)?)?;
             for packed in &mut *packed {
@@ -250,7 +247,23 @@ impl<'a, R: Probe> Lead<'a, R> {
                 }
             }
         }
-        Ok(agreed)
+        Ok(())
+    }
+
+    /// Hands what was measured to rank 0, which takes it from one rank after the other.
+    fn hand_over(&self) -> Result<(), NetworkError> {
+        let own: Vec<Part<R::Local>> = match &self.parts {
+            Parts::Measured(_) => Vec::new(),
+            Parts::Sent(parts) => parts.try_iter().collect(),
+        };
+        self.ranks.each_taken(own, |parts| {
+            if let Parts::Measured(rows) = &self.parts {
+                for part in parts {
+                    // The receiver is gone only when the run is ending anyway.
+                    let _ = rows.send(part.with_tokens_scored(self.probe));
+                }
+            }
+        })
     }
 }
 

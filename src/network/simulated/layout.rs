@@ -2,24 +2,46 @@
 
 use std::ops::Range;
 
-use crate::topology::Topology;
-use crate::units::PeerId;
+use crate::privacy::pack_fields;
+use crate::topology::{Excerpt, Topology};
+use crate::units::{Members, PeerId};
 
 /// Peers in a row, cut into a range for each worker of each rank. Peers that are linked stand near each
 /// other, so that most links stay within a range and what a peer reads lies near what it read before.
 /// Where they stand decides who computes what and when, never a result.
 #[derive(Debug, PartialEq)]
 pub struct Layout {
-    /// Who stands at each place; empty where everybody stands at the place of its number.
-    order: Vec<PeerId>,
-    /// Where everybody stands; empty where `order` is.
-    places: Vec<u32>,
+    order: Order,
     /// Shard k has places `bounds[k]..bounds[k + 1]`. Those of a rank's workers follow each other, rank
     /// after rank.
     bounds: Vec<usize>,
     /// Shards of each rank.
     workers: usize,
 }
+
+/// Who stands where.
+#[derive(Debug, PartialEq)]
+enum Order {
+    /// Everybody at the place of its number.
+    ByNumber,
+    /// Known of everybody: who stands at each place, and where everybody stands.
+    Whole { order: Vec<PeerId>, places: Vec<u32> },
+    /// Known of those of one rank, whose places begin with `first`, and of their neighbours elsewhere.
+    Near { first: usize, own: Members, ghosts: Members, places: Vec<u32> },
+}
+
+/// What a rank is told of the layout: bounds, workers and, unless everybody stands at the place of its
+/// number, where its neighbours elsewhere do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    bounds: Vec<usize>,
+    workers: usize,
+    places: Option<Vec<u32>>,
+}
+
+pack_fields!(Standing { bounds, workers, places });
+
+pack_fields!(Excerpt { peers, members, offsets, neighbours, latencies, own_latencies, ghosts });
 
 impl Layout {
     /// A layout for so many workers on each of so many ranks, with shares of about equal weight. Where
@@ -30,29 +52,50 @@ impl Layout {
         ranks: usize,
         workers: usize,
     ) -> Self {
-        let order = topology.narrow_order().unwrap_or_default();
+        let Some(order) = topology.narrow_order() else {
+            return Self::by_number(topology.peers(), weight, ranks, workers);
+        };
         let mut places = vec![0; order.len()];
         for (place, peer) in order.iter().enumerate() {
             places[peer.index()] = place as u32;
         }
-        let mut layout = Self { order, places, bounds: Vec::new(), workers };
-        let weights: Vec<u64> =
-            (0..topology.peers()).map(|place| weight(layout.peer(place))).collect();
-        if ranks == 1 {
-            layout.bounds = share_out(&weights, workers);
-            layout.workers = layout.shards();
-            return layout;
+        let weight = |place: usize| weight(order[place]);
+        let (bounds, workers) = cut(topology.peers(), &weight, ranks, workers);
+        Self { order: Order::Whole { order, places }, bounds, workers }
+    }
+
+    /// The same with everybody at the place of its number: it takes no graph.
+    pub fn by_number(
+        peers: usize,
+        weight: impl Fn(PeerId) -> u64,
+        ranks: usize,
+        workers: usize,
+    ) -> Self {
+        let weight = |place: usize| weight(PeerId::new(place));
+        let (bounds, workers) = cut(peers, &weight, ranks, workers);
+        Self { order: Order::ByNumber, bounds, workers }
+    }
+
+    /// What a rank with this part of the graph is told of a layout that is known whole.
+    pub fn standing(&self, excerpt: &Excerpt) -> Standing {
+        let places = || excerpt.ghosts.iter().map(|&ghost| self.place(ghost) as u32).collect();
+        Standing {
+            bounds: self.bounds.clone(),
+            workers: self.workers,
+            places: (self.order != Order::ByNumber).then(places),
         }
-        layout.bounds.push(0);
-        let mut of_ranks = share_out(&weights, ranks);
-        of_ranks.resize(ranks + 1, weights.len());
-        for rank in of_ranks.windows(2) {
-            let shares = share_out(&weights[rank[0]..rank[1]], workers);
-            let ends =
-                shares[1..].iter().map(|end| rank[0] + end).chain(std::iter::repeat(rank[1]));
-            layout.bounds.extend(ends.take(workers));
-        }
-        layout
+    }
+
+    /// The layout as a rank knows it that was told this.
+    pub fn near(standing: Standing, rank: usize, excerpt: &Excerpt) -> Self {
+        let Standing { bounds, workers, places } = standing;
+        let order = places.map_or(Order::ByNumber, |places| Order::Near {
+            first: bounds[rank * workers],
+            own: Members::listed(excerpt.members.clone()),
+            ghosts: Members::listed(excerpt.ghosts.clone()),
+            places,
+        });
+        Self { order, bounds, workers }
     }
 
     /// How many workers there are on all ranks together.
@@ -81,16 +124,40 @@ impl Layout {
         (self.bounds[shards.start]..self.bounds[shards.end]).map(|place| self.peer(place))
     }
 
-    /// Who stands at a place.
-    #[inline]
-    pub(super) fn peer(&self, place: usize) -> PeerId {
-        self.order.get(place).copied().unwrap_or_else(|| PeerId::new(place))
+    /// The ranks that run a neighbour of somebody on this one, in order.
+    pub(super) fn linked_to(&self, topology: &Topology, rank: usize) -> Vec<usize> {
+        let ranks = (self.bounds.len() - 1) / self.workers.max(1);
+        let mut linked = vec![false; ranks];
+        for peer in self.peers_of(rank).filter(|_| ranks > 1) {
+            for &neighbour in topology.neighbours(peer) {
+                linked[self.worker(self.place(neighbour)) / self.workers] = true;
+            }
+        }
+        (0..ranks).filter(|&other| other != rank && linked[other]).collect()
     }
 
-    /// Where a peer stands.
+    /// Who stands at a place; somebody or other behind the last one.
+    #[inline]
+    pub(super) fn peer(&self, place: usize) -> PeerId {
+        let known = match &self.order {
+            Order::ByNumber => None,
+            Order::Whole { order, .. } => order.get(place).copied(),
+            Order::Near { first, own, .. } => own.get(place.wrapping_sub(*first)),
+        };
+        known.unwrap_or(PeerId::new(place))
+    }
+
+    /// Where a peer stands. Of a peer that a rank knows nothing of, and so has nothing for: nowhere.
     #[inline]
     pub(super) fn place(&self, peer: PeerId) -> usize {
-        self.places.get(peer.index()).map_or(peer.index(), |&place| place as usize)
+        match &self.order {
+            Order::ByNumber => peer.index(),
+            Order::Whole { places, .. } => places[peer.index()] as usize,
+            Order::Near { first, own, ghosts, places } => match own.place(peer) {
+                Some(place) => first + place,
+                None => ghosts.place(peer).map_or(usize::MAX, |ghost| places[ghost] as usize),
+            },
+        }
     }
 
     /// Who runs what stands at a place.
@@ -99,61 +166,95 @@ impl Layout {
         self.bounds.partition_point(|&bound| bound <= place) - 1
     }
 
-    /// Who stands at each place; empty where everybody stands at the place of its number.
+    /// Who stands at each place; empty where everybody stands at the place of its number, and on a rank
+    /// that does not know.
     pub(super) fn order(&self) -> &[PeerId] {
-        &self.order
+        match &self.order {
+            Order::Whole { order, .. } => order,
+            Order::ByNumber | Order::Near { .. } => &[],
+        }
     }
 
     /// What belongs to peers, from the order of places to that of peers.
     pub(super) fn by_peer<T>(&self, by_place: Vec<T>) -> Vec<T> {
-        super::super::observe::by_peer(&self.order, by_place)
+        super::super::observe::by_peer(self.order(), by_place)
     }
 
     /// What belongs to peers, from the order of peers to that of places.
     pub(super) fn by_place<T>(&self, by_peer: Vec<T>) -> Vec<T> {
-        if self.order.is_empty() {
+        if self.order().is_empty() {
             return by_peer;
         }
         let mut values: Vec<Option<T>> = by_peer.into_iter().map(Some).collect();
-        self.order.iter().filter_map(|peer| values[peer.index()].take()).collect()
+        self.order().iter().filter_map(|peer| values[peer.index()].take()).collect()
     }
 }
 
-/// Cuts consecutive weights into ranges of about equal sum: `workers` of them, or one each where there
-/// are fewer weights.
-fn share_out(weights: &[u64], workers: usize) -> Vec<usize> {
-    let workers = workers.clamp(1, weights.len().max(1));
-    let total: u128 = weights.iter().map(|&weight| u128::from(weight) + 1).sum();
+/// Where the shards of so many workers on each of so many ranks end, and how many workers that are.
+fn cut(
+    peers: usize,
+    weight: &dyn Fn(usize) -> u64,
+    ranks: usize,
+    workers: usize,
+) -> (Vec<usize>, usize) {
+    if ranks == 1 {
+        let bounds = share_out(0..peers, weight, workers);
+        let workers = bounds.len() - 1;
+        return (bounds, workers);
+    }
     let mut bounds = vec![0];
+    let mut of_ranks = share_out(0..peers, weight, ranks);
+    of_ranks.resize(ranks + 1, peers);
+    for rank in of_ranks.windows(2) {
+        let shares = share_out(rank[0]..rank[1], weight, workers);
+        let ends = shares[1..].iter().copied().chain(std::iter::repeat(rank[1]));
+        bounds.extend(ends.take(workers));
+    }
+    (bounds, workers)
+}
+
+/// Cuts places with these weights into ranges of about equal sum: `workers` of them, or one each where
+/// there are fewer places.
+fn share_out(places: Range<usize>, weight: &dyn Fn(usize) -> u64, workers: usize) -> Vec<usize> {
+    let workers = workers.clamp(1, places.len().max(1));
+    let weight = |place: usize| u128::from(weight(place)) + 1;
+    let total: u128 = places.clone().map(weight).sum();
+    let mut bounds = vec![places.start];
     let mut sum = 0;
-    for (i, &weight) in weights.iter().enumerate() {
-        // Place i opens a new range when the ranges so far have their share, or when only as many
+    for place in places.clone() {
+        // A place opens a new range when the ranges so far have their share, or when only as many
         // places are left as there are ranges to fill.
         let ranges = bounds.len();
         let share_reached = sum * workers as u128 >= total * ranges as u128;
-        let must = weights.len() - i == workers - ranges;
-        if ranges < workers && i > bounds[ranges - 1] && (share_reached || must) {
-            bounds.push(i);
+        let must = places.end - place == workers - ranges;
+        if ranges < workers && place > bounds[ranges - 1] && (share_reached || must) {
+            bounds.push(place);
         }
-        sum += u128::from(weight) + 1;
+        sum += weight(place);
     }
-    bounds.push(weights.len());
+    bounds.push(places.end);
     bounds
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::board::survey;
     use super::*;
-    use crate::topology::{path, ring};
+    use crate::privacy::Pack;
+    use crate::topology::{GraphFile, path, ring};
+    use crate::units::SimTime;
 
     #[test]
     fn shares_are_even_never_empty_and_cover_everybody() {
+        let shared = |weights: &[u64], workers| {
+            share_out(0..weights.len(), &|place| weights[place], workers)
+        };
         let even = [5; 10];
-        assert_eq!(share_out(&even, 2), [0, 5, 10]);
-        assert_eq!(share_out(&even, 1), [0, 10]);
-        assert_eq!(share_out(&even, 64), (0..=10).collect::<Vec<_>>());
-        assert_eq!(share_out(&[100, 1, 1, 1], 2), [0, 1, 4]);
-        assert_eq!(share_out(&[1, 1, 1, 100], 3), [0, 2, 3, 4]);
+        assert_eq!(shared(&even, 2), [0, 5, 10]);
+        assert_eq!(shared(&even, 1), [0, 10]);
+        assert_eq!(shared(&even, 64), (0..=10).collect::<Vec<_>>());
+        assert_eq!(shared(&[100, 1, 1, 1], 2), [0, 1, 4]);
+        assert_eq!(shared(&[1, 1, 1, 100], 3), [0, 2, 3, 4]);
     }
 
     #[test]
@@ -165,6 +266,10 @@ mod tests {
         let second: Vec<u32> = layout.peers_of(1).map(|peer| peer.0).collect();
         assert_eq!(second, [4, 5, 6, 7]);
         assert_eq!(Layout::new(&ring, |_| 3, 1, 64).workers(), 12, "one worker per peer is enough");
+        let path = path(12).unwrap();
+        let layout = Layout::new(&path, |_| 3, 4, 2);
+        let linked = |rank| layout.linked_to(&path, rank);
+        assert_eq!([linked(0), linked(1), linked(3)], [vec![1], vec![0, 2], vec![2]]);
     }
 
     #[test]
@@ -183,7 +288,8 @@ mod tests {
     #[test]
     fn places_and_peers_are_each_others_inverse() {
         let order = [2, 0, 3, 1].map(PeerId).to_vec();
-        let layout = Layout { order, places: vec![1, 3, 0, 2], bounds: vec![0, 2, 4], workers: 2 };
+        let order = Order::Whole { order, places: vec![1, 3, 0, 2] };
+        let layout = Layout { order, bounds: vec![0, 2, 4], workers: 2 };
         for place in 0..4 {
             assert_eq!(layout.place(layout.peer(place)), place);
         }
@@ -191,5 +297,36 @@ mod tests {
         assert_eq!(layout.by_place(names.clone()), ['c', 'a', 'd', 'b']);
         assert_eq!(layout.by_peer(layout.by_place(names.clone())), names);
         assert_eq!([0, 1, 2, 3].map(|place| layout.worker(place)), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn a_rank_knows_the_places_of_its_peers_and_of_their_neighbours() {
+        // A ring whose numbers jump by 37.
+        let file: String =
+            (0..101).map(|k| format!("{} {}\n", k * 37 % 101, (k + 1) * 37 % 101)).collect();
+        let file = GraphFile::parse(file.as_bytes(), "links.txt".as_ref()).unwrap();
+        let topology = file.topology;
+        for whole in
+            [Layout::new(&topology, |_| 1, 3, 2), Layout::by_number(topology.peers(), |_| 1, 3, 2)]
+        {
+            for rank in 0..3 {
+                let members = Members::listed(whole.peers_of(rank).collect());
+                let excerpt = topology.excerpt(&members);
+                let mut bytes = Vec::new();
+                whole.standing(&excerpt).put(&mut bytes);
+                let told = Standing::get(&mut &bytes[..]).unwrap();
+                let near = Layout::near(told, rank, &excerpt);
+                assert!(near.peers_of(rank).eq(whole.peers_of(rank)));
+                for peer in members.iter().chain(excerpt.ghosts.iter().copied()) {
+                    assert_eq!(near.place(peer), whole.place(peer));
+                }
+                let part = Topology::from(excerpt);
+                assert_eq!(near.linked_to(&part, rank), whole.linked_to(&topology, rank));
+                for shard in whole.shards_of(rank) {
+                    let some = survey(&near, &part, shard, SimTime(1));
+                    assert_eq!(some, survey(&whole, &topology, shard, SimTime(1)));
+                }
+            }
+        }
     }
 }

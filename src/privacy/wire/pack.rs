@@ -138,6 +138,7 @@ impl Pack for String {
 impl<T: Pack> Pack for Vec<T> {
     fn put(&self, bytes: &mut Vec<u8>) {
         self.len().put(bytes);
+        bytes.reserve(size_of_val(self.as_slice()));
         self.iter().for_each(|value| value.put(bytes));
     }
     fn get(bytes: &mut &[u8]) -> Result<Self, WireError> {

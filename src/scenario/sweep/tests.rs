@@ -14,7 +14,8 @@ protocol: {admm: {rounds: 60}}
 fn sweep(section: &str, arguments: &[&str]) -> Result<Sweep, String> {
     let document = Document::from_text("s.yaml", &format!("{BASE}{section}")).unwrap();
     let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-    Sweep::of(document, Path::new(""), &arguments).map_err(|problems| problems.to_string())
+    Sweep::of(document, Path::new(""), &arguments, Graph::Whole)
+        .map_err(|problems| problems.to_string())
 }
 
 fn names(sweep: &Sweep) -> Vec<&str> {
@@ -124,7 +125,7 @@ fn fields_that_would_not_have_their_values_are_refused() {
     }
     let mut document = Document::from_text("s.yaml", &format!("{BASE}{section}")).unwrap();
     document.set("seed=9").unwrap();
-    let text = Sweep::of(document, Path::new(""), &[]).unwrap_err().to_string();
+    let text = Sweep::of(document, Path::new(""), &[], Graph::Whole).unwrap_err().to_string();
     assert!(text.contains("is swept, and so cannot be --set seed=9"), "{text}");
 }
 

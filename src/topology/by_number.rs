@@ -1,0 +1,221 @@
+//! Families in which a peer's neighbours follow from its number: each process can build its own part.
+
+use super::config::TopologyConfig;
+use super::{barbell, exponential, torus};
+use crate::units::PeerId;
+
+/// A grid or torus this many times as wide as it is high is not cut along its numbers, which would part
+/// most peers from those below them.
+const WIDE: usize = 2;
+
+/// A graph that is known by a rule, without any row of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByNumber {
+    config: TopologyConfig,
+    peers: usize,
+}
+
+impl TopologyConfig {
+    /// The number of peers; of a file it takes the file.
+    pub fn peers(&self) -> Option<usize> {
+        match *self {
+            Self::Path { peers }
+            | Self::Ring { peers }
+            | Self::Star { peers }
+            | Self::Complete { peers }
+            | Self::BinaryTree { peers }
+            | Self::Exponential { peers }
+            | Self::OnePeerExponential { peers }
+            | Self::ErdosRenyi { peers, .. }
+            | Self::RandomRegular { peers, .. }
+            | Self::WattsStrogatz { peers, .. }
+            | Self::BarabasiAlbert { peers, .. }
+            | Self::RandomGeometric { peers, .. } => Some(peers),
+            Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
+                rows.checked_mul(columns)
+            }
+            Self::Hypercube { dimension } => 1_usize.checked_shl(dimension.try_into().ok()?),
+            Self::Barbell { cliques, clique_size, .. } => cliques.checked_mul(clique_size),
+            Self::StochasticBlock { ref sizes, .. } => {
+                sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size))
+            }
+            Self::File(_) => None,
+        }
+    }
+
+    /// The rule by which everybody's neighbours follow from its number, for a section that passes its
+    /// [`check`](Self::check): none of random graphs, of files, and of grids that are much wider than
+    /// high, whose numbers lead across them.
+    pub fn by_number(&self) -> Option<ByNumber> {
+        let ruled = match *self {
+            Self::Path { .. }
+            | Self::Ring { .. }
+            | Self::Star { .. }
+            | Self::Complete { .. }
+            | Self::Hypercube { .. }
+            | Self::BinaryTree { .. }
+            | Self::Barbell { .. }
+            | Self::Exponential { .. }
+            | Self::OnePeerExponential { .. } => true,
+            Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
+                columns < WIDE.saturating_mul(rows)
+            }
+            Self::ErdosRenyi { .. }
+            | Self::RandomRegular { .. }
+            | Self::WattsStrogatz { .. }
+            | Self::BarabasiAlbert { .. }
+            | Self::RandomGeometric { .. }
+            | Self::StochasticBlock { .. }
+            | Self::File(_) => false,
+        };
+        let peers = self.peers().filter(|_| ruled)?;
+        Some(ByNumber { config: self.clone(), peers })
+    }
+}
+
+impl ByNumber {
+    /// Number of peers.
+    pub fn peers(&self) -> usize {
+        self.peers
+    }
+
+    /// Appends the neighbours of a peer, in ascending order.
+    pub fn neighbours(&self, peer: PeerId, row: &mut Vec<PeerId>) {
+        let (n, p) = (self.peers as u32, peer.0);
+        let first = row.len();
+        let mut link = |other: u32| row.push(PeerId(other));
+        match self.config {
+            TopologyConfig::Ring { .. } if n > 2 => {
+                link((p + n - 1) % n);
+                link((p + 1) % n);
+            }
+            TopologyConfig::Path { .. } | TopologyConfig::Ring { .. } => {
+                p.checked_sub(1).into_iter().for_each(&mut link);
+                Some(p + 1).filter(|&next| next < n).into_iter().for_each(&mut link);
+            }
+            TopologyConfig::Star { .. } if p > 0 => link(0),
+            TopologyConfig::Star { .. } => (1..n).for_each(&mut link),
+            TopologyConfig::Complete { .. } => (0..n).filter(|&q| q != p).for_each(&mut link),
+            TopologyConfig::Grid { columns, .. } => {
+                let width = columns as u32;
+                p.checked_sub(width).into_iter().for_each(&mut link);
+                p.checked_sub(1).filter(|_| p % width > 0).into_iter().for_each(&mut link);
+                Some(p + 1).filter(|next| next % width > 0).into_iter().for_each(&mut link);
+                Some(p + width).filter(|&below| below < n).into_iter().for_each(&mut link);
+            }
+            TopologyConfig::Torus { rows, columns } => {
+                let (height, width) = (rows as u32, columns as u32);
+                let (row, column) = (p / width, p % width);
+                torus::beside(row, height).for_each(|row| link(row * width + column));
+                torus::beside(column, width).for_each(|column| link(row * width + column));
+            }
+            TopologyConfig::Hypercube { dimension } => {
+                (0..dimension).for_each(|bit| link(p ^ 1 << bit));
+            }
+            TopologyConfig::BinaryTree { .. } => {
+                p.checked_sub(1).map(|above| above / 2).into_iter().for_each(&mut link);
+                (1..=2).map(|child| 2 * p + child).filter(|&child| child < n).for_each(&mut link);
+            }
+            TopologyConfig::Exponential { .. } | TopologyConfig::OnePeerExponential { .. } => {
+                for distance in exponential::distances(n) {
+                    link((p + distance) % n);
+                    link((p + n - distance) % n);
+                }
+            }
+            TopologyConfig::Barbell { cliques, clique_size, bridges, closed } => {
+                let size = clique_size as u32;
+                let own = p / size * size;
+                (own..own + size).filter(|&q| q != p).for_each(&mut link);
+                let shape = [cliques as u32, size, bridges as u32];
+                barbell::across(shape, closed, p).for_each(&mut link);
+            }
+            TopologyConfig::ErdosRenyi { .. }
+            | TopologyConfig::RandomRegular { .. }
+            | TopologyConfig::WattsStrogatz { .. }
+            | TopologyConfig::BarabasiAlbert { .. }
+            | TopologyConfig::RandomGeometric { .. }
+            | TopologyConfig::StochasticBlock { .. }
+            | TopologyConfig::File(_) => {}
+        }
+        row[first..].sort_unstable();
+        // The two ways around a ring of which one is as far as the other lead to the same peer.
+        let mut kept = first;
+        for next in first..row.len() {
+            if kept == first || row[kept - 1] != row[next] {
+                row[kept] = row[next];
+                kept += 1;
+            }
+        }
+        row.truncate(kept);
+    }
+
+    /// How many neighbours a peer has; `row` is room to count them.
+    pub fn degree(&self, peer: PeerId, row: &mut Vec<PeerId>) -> usize {
+        row.clear();
+        self.neighbours(peer, row);
+        row.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+    use crate::topology::{Excerpt, Topology};
+    use crate::units::{Members, Seed};
+
+    /// Every row by its rule is that of the graph that the generator builds, and so is every part.
+    fn agrees(config: &TopologyConfig) {
+        let whole = config.build(&Streams::new(Seed(1), 0), "".as_ref()).unwrap();
+        let rule = config.by_number().unwrap();
+        assert_eq!((rule.peers(), config.peers()), (whole.peers(), Some(whole.peers())));
+        let mut row = Vec::new();
+        for peer in whole.ids() {
+            row.clear();
+            rule.neighbours(peer, &mut row);
+            assert_eq!(row, whole.neighbours(peer), "{config:?}: {peer}");
+            assert_eq!(rule.degree(peer, &mut row), whole.degree(peer));
+        }
+        let n = whole.peers();
+        let members = Members::range(n / 3..2 * n / 3);
+        let alone = Excerpt::of(n, &members, |peer, row| rule.neighbours(peer, row));
+        assert_eq!(Topology::from(alone), Topology::from(whole.excerpt(&members)));
+    }
+
+    #[test]
+    fn every_rule_gives_the_rows_of_its_generator() {
+        for peers in (1..=20).chain([31, 32, 33, 64]) {
+            agrees(&TopologyConfig::Path { peers });
+            agrees(&TopologyConfig::Ring { peers });
+            agrees(&TopologyConfig::Star { peers });
+            agrees(&TopologyConfig::Complete { peers });
+            agrees(&TopologyConfig::BinaryTree { peers });
+            agrees(&TopologyConfig::Exponential { peers });
+            agrees(&TopologyConfig::OnePeerExponential { peers });
+        }
+        for dimension in 0..=6 {
+            agrees(&TopologyConfig::Hypercube { dimension });
+        }
+        for rows in 1..=6 {
+            for columns in 1..2 * rows {
+                agrees(&TopologyConfig::Grid { rows, columns });
+                agrees(&TopologyConfig::Torus { rows, columns });
+            }
+        }
+        for (cliques, closed) in [(2, false), (3, false), (3, true), (5, true)] {
+            for clique_size in 1..=5 {
+                for bridges in 1..=clique_size {
+                    agrees(&TopologyConfig::Barbell { cliques, clique_size, bridges, closed });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wide_grids_and_random_graphs_have_no_rule() {
+        assert_eq!(TopologyConfig::Grid { rows: 3, columns: 6 }.by_number(), None);
+        let random = TopologyConfig::RandomRegular { peers: 10, degree: 3, resample: false };
+        assert_eq!((random.peers(), random.by_number()), (Some(10), None));
+        assert_eq!(TopologyConfig::File("graph.yaml".into()).peers(), None);
+    }
+}
