@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
+use super::super::per_peer::PerPeer;
 use super::super::three_peers::{ENGINES, rows_and_moments};
 use super::*;
 use crate::data::{self, DataConfig, LinearLogistic, Partition, Source};
