@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
 
 use mpi::Threading;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
@@ -9,6 +10,7 @@ use mpi::environment::{Universe, initialize_with_threading};
 use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
 use mpi::request::scope;
 use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::traits::Equivalence;
 
 use super::{Ranks, Words};
 use crate::network::error::NetworkError;
@@ -28,6 +30,8 @@ pub struct Mpi {
     rank: usize,
     size: usize,
     on_these_cores: usize,
+    /// Memory of batches that are through, for those to come.
+    spare: Mutex<Vec<Vec<u8>>>,
     /// Ends MPI when it goes.
     _universe: Universe,
 }
@@ -49,7 +53,28 @@ impl Mpi {
         let mut all = vec![0; number(machine.size())];
         machine.all_gather_into(&own, &mut all[..]);
         let on_these_cores = all.iter().filter(|&&other| other == own).count();
-        enough.then_some(Self { rank, size, on_these_cores, _universe: universe })
+        let spare = Mutex::default();
+        enough.then_some(Self { rank, size, on_these_cores, spare, _universe: universe })
+    }
+}
+
+/// Takes a batch from a rank, piece after piece, into memory that was used before.
+fn receive(process: &impl Source, mut bytes: Vec<u8>) -> Vec<u8> {
+    let mut end = 0;
+    loop {
+        let (message, status) = process.matched_probe_with_tag(BATCH);
+        let length = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default();
+        let begin = end;
+        end += length;
+        // What was there before need not be made zeros.
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        message.matched_receive_into(&mut bytes[begin..end]);
+        if length < PIECE {
+            bytes.truncate(end);
+            return bytes;
+        }
     }
 }
 
@@ -106,24 +131,17 @@ impl Ranks for Mpi {
             });
             let mut incoming = vec![Vec::new(); self.size];
             for &rank in partners {
-                let bytes = &mut incoming[rank];
-                loop {
-                    let (mut piece, _) = process(rank).receive_vec_with_tag::<u8>(BATCH);
-                    let whole = piece.len() < PIECE;
-                    if bytes.is_empty() {
-                        *bytes = piece;
-                    } else {
-                        bytes.append(&mut piece);
-                    }
-                    if whole {
-                        break;
-                    }
-                }
+                let spare = self.spare.lock().ok().and_then(|mut spare| spare.pop());
+                incoming[rank] = receive(&process(rank), spare.unwrap_or_default());
             }
             sent.into_iter().for_each(|request| request.wait_without_status());
             reduction.into_iter().for_each(|request| request.wait_without_status());
             incoming
         });
+        if let Ok(mut spare) = self.spare.lock() {
+            spare.extend(outgoing.into_iter().filter(|bytes| bytes.capacity() > 0));
+            spare.truncate(partners.len());
+        }
         Ok((incoming, greatest))
     }
 

@@ -91,21 +91,29 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                 within.swap(shard, own)
             }
             Beyond::Lead(lead) => {
-                let outgoing = lead.outgoing(shard);
+                let used = std::mem::take(&mut lead.used);
+                let outgoing = lead.outgoing(shard, used);
                 let mut own = (Verdict::Failed, None);
                 let come = lead.ranks.exchange(&lead.partners, outgoing, &mut || {
                     let verdict = rest(shard);
                     own = within.swap(shard, verdict);
                     Some(lead.words(own))
                 });
-                match come.and_then(|(come, words)| lead.arrived(shard, &come, words)) {
-                    Ok(agreed) => agreed,
+                let taken = come.and_then(|(come, words)| {
+                    let agreed = lead.arrived(shard, &come, words)?;
+                    Ok((come, agreed))
+                });
+                match taken {
+                    Ok((come, agreed)) => {
+                        lead.used = come;
+                        agreed
+                    }
                     // What is the matter shows again when all ranks tell how they ended.
                     Err(_) => (Verdict::Failed, None),
                 }
             }
             Beyond::Through(give, told) => {
-                let _ = give.send(shard.packed());
+                let _ = give.send(shard.packed(Vec::new()));
                 let own = rest(shard);
                 let (verdict, next) = within.swap(shard, own);
                 if verdict == Verdict::Failed {
@@ -174,6 +182,8 @@ pub(super) struct Lead<'a, R: Probe> {
     probe: &'a R,
     parts: Parts<R::Local>,
     members: Vec<Member>,
+    /// What came last, by rank: its memory is used again.
+    used: Vec<Vec<u8>>,
 }
 
 impl<'a, R: Probe> Lead<'a, R> {
@@ -183,12 +193,12 @@ impl<'a, R: Probe> Lead<'a, R> {
         probe: &'a R,
         parts: Parts<R::Local>,
     ) -> Self {
-        Self { ranks, partners, probe, parts, members: Vec::new() }
+        Self { ranks, partners, probe, parts, members: Vec::new(), used: Vec::new() }
     }
 
     /// What the workers of this rank have for each other one.
-    fn outgoing<P: Peer>(&self, shard: &mut Shard<'_, P, R>) -> Vec<Vec<u8>> {
-        let mut outgoing = shard.packed();
+    fn outgoing<P: Peer>(&self, shard: &mut Shard<'_, P, R>, used: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut outgoing = shard.packed(used);
         for given in self.members.iter().filter_map(|(given, _)| wait(given).ok()) {
             outgoing.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
         }

@@ -273,8 +273,8 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let mut due = Vec::new();
         let mut begin = 0;
         for place in 0..self.peers.len() {
-            if far && place % AHEAD == 0 && turn == Turn::Interior {
-                self.look_ahead(&board, place + AHEAD);
+            if far && place % AHEAD == 0 {
+                self.look_ahead(&board, place + AHEAD, turn);
             }
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
@@ -327,11 +327,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.board = board;
     }
 
-    /// Lets some peers ask for what they will need. Each would wait for one thing after the other to come
+    /// Lets some peers whose turn it is ask for what they will need. Each would wait for one thing after the other to come
     /// from memory; here they come together, while others work.
-    fn look_ahead(&self, board: &Board<P::Message>, place: usize) {
+    fn look_ahead(&self, board: &Board<P::Message>, place: usize, turn: Turn) {
         let peers = self.peers.iter().enumerate().skip(place).take(AHEAD);
-        for (place, peer) in peers {
+        for (place, peer) in peers.filter(|(place, _)| self.is_turn_of(*place, turn)) {
             peer.expect(&Arrivals::new(board, place, &[], 0));
         }
     }
@@ -550,19 +550,20 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         }
     }
 
-    /// What goes to the workers of each other rank, in bytes: none where there is nothing.
-    pub(super) fn packed(&mut self) -> Vec<Vec<u8>> {
+    /// What goes to the workers of each other rank, in bytes: none where there is nothing. It may lie in
+    /// memory that was `used` before.
+    pub(super) fn packed(&mut self, mut used: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let workers = self.layout.workers();
         let own = self.mail.worker / workers;
-        let of_ranks = self.mail.outgoing.chunks_mut(workers).enumerate();
-        let packed = of_ranks.map(|(rank, outgoing)| {
-            let mut bytes = Vec::new();
+        used.resize_with(self.layout.shards() / workers, Vec::new);
+        let of_ranks = self.mail.outgoing.chunks_mut(workers).zip(&mut used).enumerate();
+        for (rank, (outgoing, bytes)) in of_ranks {
+            bytes.clear();
             if rank != own && outgoing.iter().any(|outgoing| !outgoing.is_empty()) {
-                outgoing.iter_mut().for_each(|outgoing| outgoing.pack(&mut bytes));
+                outgoing.iter_mut().for_each(|outgoing| outgoing.pack(bytes));
             }
-            bytes
-        });
-        packed.collect()
+        }
+        used
     }
 
     /// Takes what a worker of another rank packed for this one, without the length before it.
