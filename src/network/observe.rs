@@ -36,6 +36,11 @@ impl Schedule {
         self.tokens.map_or(peers, |tokens| tokens as usize)
     }
 
+    /// How many rounds are measured, at the most.
+    pub(super) fn rows(&self) -> u32 {
+        (self.last.0 / self.every).saturating_add(2)
+    }
+
     /// Whether this round is measured.
     pub fn measures(&self, round: Round) -> bool {
         round.0 == 1 || round.0.is_multiple_of(self.every) || round == self.last

@@ -55,7 +55,7 @@ pub(super) fn run<P: Peer, R: Probe>(
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
     let parts = peers.first().map_or(1, Peer::parts).min(workers);
-    if parts > 1 && links.hold_nothing_up() {
+    if parts > 1 && links.hold_nothing_up() && observation.1.rows() <= apart::MOST_ROWS {
         return apart::run(parts, topology, links, peers, observation, interrupt, on_row);
     }
     let layout = Layout::new(topology, |peer| peers[peer.index()].weight(), 1, workers);
@@ -105,7 +105,7 @@ pub(super) fn run_share<P: Peer, R: Probe>(
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let mut shard = Shard::new(shard, layout, own, topology, links, gathering);
+                let mut shard = Shard::new(shard, layout, own, topology, links, gathering, true);
                 let quiet = work(&mut shard, exchange, asked_to_stop)?;
                 Ok(quiet.then(|| shard.quiet()))
             }));

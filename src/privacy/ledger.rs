@@ -119,6 +119,9 @@ fn rounded_up(square: f64) -> f64 {
 }
 
 impl Account {
+    /// So many costs of a batch, none more than twice another, add up without rounding.
+    pub const EXACT_SUMMANDS: u64 = 2048;
+
     /// Books one release.
     pub fn book(&mut self, charge: &Charge, receivers: Receivers) {
         if let Charge::One(Part::Clear(pieces)) = *charge

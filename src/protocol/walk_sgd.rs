@@ -49,7 +49,7 @@ use crate::learn::{Batch, Loss, Tasks, axpy, norm};
 use crate::network::{Context, Peer, Received, Snapshot, Work};
 use crate::policy::{Action, Needs, Policy, Visit};
 use crate::privacy::{
-    Batches, Budget, Mechanism, Pieces, Records, Relation, Released, Sensitivity, Spent,
+    Account, Batches, Budget, Mechanism, Pieces, Records, Relation, Released, Sensitivity, Spent,
     in_the_clear, noisy, public,
 };
 use crate::random::{Draws, Family};
@@ -590,7 +590,9 @@ impl Peer for WalkPeer {
     }
 
     fn parts(&self) -> usize {
-        self.tasks.len()
+        // The cost of a record adds up in another order then: so many summands do without rounding.
+        let summands = u64::from(self.parameters.passes) * self.shares.len() as u64;
+        if summands <= Account::EXACT_SUMMANDS { self.tasks.len() } else { 1 }
     }
 
     fn split_off(&mut self, parts: Range<usize>) -> Option<Self> {

@@ -19,10 +19,25 @@ use super::shard::Shard;
 use super::{Quiet, ROWS_AHEAD, RaiseOnDrop, outcome, resume_unwind, work};
 use crate::privacy::Account;
 
+/// Rows that may wait for the slowest of the simulations: nothing else holds back the others.
+pub(super) const MOST_ROWS: u32 = 1000;
+
 /// What a simulation leaves: its peers, and of each the messages, the bytes and the account.
 type Remains<P> = (Vec<P>, Vec<(u64, u64, Account)>);
 
-/// Runs the peers' work in so many simulations.
+/// Raises a flag when a simulation breaks down, for the others to end.
+struct RaiseOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for RaiseOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs the peers' work in so many simulations. Where several fail, which of them is told depends on which
+/// was first.
 pub(super) fn run<P: Peer, R: Probe>(
     simulations: usize,
     topology: &Topology,
@@ -54,7 +69,8 @@ pub(super) fn run<P: Peer, R: Probe>(
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let mut shard = Shard::new(0, layout, peers, topology, links, gathering);
+                let _raised = RaiseOnPanic(abandoned);
+                let mut shard = Shard::new(0, layout, peers, topology, links, gathering, false);
                 let exchange = Exchange::between(0..1, None).remove(0);
                 match work(&mut shard, exchange, asked_to_stop) {
                     Ok(quiet) => Ok(quiet.then(|| shard.dissolve())),

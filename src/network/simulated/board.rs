@@ -21,7 +21,8 @@ impl<T> Rows<T> {
 
     /// Ends the row that `items` were added to.
     fn end(&mut self) {
-        self.ends.push(self.items.len() as u32);
+        let end = u32::try_from(self.items.len()).expect("a worker has fewer than 2³² links");
+        self.ends.push(end);
     }
 
     #[inline]

@@ -401,6 +401,18 @@ fn times(topology: &Topology, config: &NetworkConfig, greeters: &[usize]) -> Vec
     seen
 }
 
+#[test]
+fn posts_of_a_few_among_many_reach_their_neighbours() {
+    let links: Vec<(usize, usize)> = (0..64).map(|i| (i, (i + 1) % 64)).collect();
+    let ring = graph(64, &links, &[]);
+    // One at the border of two workers, one within.
+    let seen = times(&ring, &NetworkConfig::default(), &[7, 32]);
+    let mut pairs: Vec<(u32, u32)> = seen.iter().map(|&(_, to, from)| (to, from)).collect();
+    pairs.sort_unstable();
+    assert_eq!(pairs, [(6, 7), (8, 7), (31, 32), (33, 32)]);
+    assert!(seen.iter().all(|&(time, ..)| time == seen[0].0), "all at once");
+}
+
 fn narrow() -> NetworkConfig {
     let mut config = NetworkConfig::default();
     config.links.latency.min = 1e-3;

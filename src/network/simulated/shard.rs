@@ -62,6 +62,7 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
 }
 
 impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
+    /// The share of a worker with these peers, which may post where links are alike, if `posts` says so.
     pub(super) fn new(
         worker: usize,
         layout: &'a Layout,
@@ -69,6 +70,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         topology: &'a Topology,
         links: &'a Links,
         gathering: Gathering<'a, R>,
+        posts: bool,
     ) -> Self {
         let range = layout.range(worker);
         let desks = range
@@ -93,7 +95,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let borders =
             borders.map(|place| topology.neighbours(layout.peer(place)).iter().any(beyond));
         let borders = borders.collect();
-        let survey = links.common_latency().map(|time| survey(layout, topology, worker, time));
+        let survey = links
+            .common_latency()
+            .filter(|_| posts)
+            .map(|time| survey(layout, topology, worker, time));
         let (map, reach) = survey.unzip();
         let board = Board::new(map);
         Self {
