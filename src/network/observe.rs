@@ -363,9 +363,9 @@ impl<R: Probe> Gathering<'_, R> {
         let _ = self.rows.send(part);
     }
 
-    /// What a peer leaves when the run is over.
-    pub(super) fn parting(&self, peer: PeerId, work: &Work<'_>) -> Parting<R::Local> {
-        parting(self.probe, peer, work)
+    /// Who looks at what is left.
+    pub(super) fn probe(&self) -> &R {
+        self.probe
     }
 }
 

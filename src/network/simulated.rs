@@ -34,11 +34,11 @@ pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect};
+use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect, parting};
 use super::peer::Peer;
 use super::ranks::Ranks;
 use super::{Ending, Outcome, Topology};
-use crate::privacy::{Exposure, pack_fields};
+use crate::privacy::{Account, Exposure, pack_fields};
 use crate::units::PeerId;
 
 /// Rows that workers may be ahead of the measuring thread.
@@ -209,6 +209,27 @@ struct Quiet<L> {
 }
 
 pack_fields!(Quiet<L> { waiting, retired, partings, sent });
+
+impl<L> Quiet<L> {
+    /// Of peers in the order of places, from the first of `ids` on, and of each the messages, the bytes and
+    /// the account.
+    fn of<'a, P: Peer + 'a, R: Probe<Local = L>>(
+        probe: &R,
+        peers: impl Iterator<Item = (PeerId, &'a P)> + Clone,
+        sent: impl Iterator<Item = (u64, u64, &'a Account)>,
+    ) -> Self {
+        let waits = peers.clone().map(|(id, peer)| (id, peer.waiting_for()));
+        let parting = |(id, peer): (PeerId, &P)| Some(parting(probe, id, &peer.parting()?));
+        Self {
+            waiting: waits.filter(|(_, others)| !others.is_empty()).collect(),
+            retired: peers.clone().any(|(_, peer)| peer.retired()),
+            partings: peers.map(parting).collect(),
+            sent: sent
+                .map(|(messages, bytes, account)| (messages, bytes, account.exposure()))
+                .collect(),
+        }
+    }
+}
 
 /// One worker's life: start the peers, then window after window, until nothing is under way any more, or
 /// it was told to stop, or a peer could not go on. Returns whether it is the first.

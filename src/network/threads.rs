@@ -16,7 +16,7 @@ use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
 use super::observe::{
     Deposit, Flow, Gathering, Journey, Part, Parting, Probe, Row, Schedule, Snapshot, Totals,
-    collect,
+    collect, parting,
 };
 use super::peer::{Peer, Received};
 use super::{Ending, Outcome, Topology};
@@ -247,7 +247,7 @@ fn live<P: Peer, R: Probe>(
     Life {
         waiting: peer.waiting_for(),
         retired: peer.retired(),
-        parting: peer.parting().map(|work| port.gathering.parting(me, &work)),
+        parting: peer.parting().map(|work| parting(observation.0, me, &work)),
         messages: port.messages,
         bytes: port.bytes,
         account,

@@ -22,12 +22,6 @@ pub struct Excerpt {
     pub ghosts: Vec<PeerId>,
 }
 
-/// Whose rows are here.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Near {
-    pub(super) members: Members,
-}
-
 impl Excerpt {
     /// The rows of these peers of a graph of so many, in which `neighbours` writes those of a peer, in
     /// ascending order.
@@ -80,7 +74,7 @@ impl Topology {
 
     /// Whether all rows are here.
     pub fn is_whole(&self) -> bool {
-        self.near.is_none()
+        self.members.is_none()
     }
 }
 
@@ -98,7 +92,7 @@ impl From<Excerpt> for Topology {
                 everywhere,
             }),
             names: None,
-            near: Some(Box::new(Near { members: Members::listed(excerpt.members) })),
+            members: Some(Box::new(Members::listed(excerpt.members))),
         }
     }
 }

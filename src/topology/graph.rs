@@ -6,8 +6,7 @@ use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
 use thiserror::Error;
 
-use super::excerpt::Near;
-use crate::units::PeerId;
+use crate::units::{Members, PeerId};
 
 /// What a link may say of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,7 +90,7 @@ pub struct Topology {
     pub(super) own_latencies: Option<OwnLatencies>,
     pub(super) names: Option<Vec<String>>,
     /// Whose rows are here, where they are not everybody's.
-    pub(super) near: Option<Box<Near>>,
+    pub(super) members: Option<Box<Members>>,
 }
 
 impl Topology {
@@ -142,7 +141,7 @@ impl Topology {
             latencies: None,
             own_latencies: None,
             names,
-            near: None,
+            members: None,
         };
         for i in 0..n {
             let row = &mut rows[topology.offsets[i] as usize..topology.offsets[i + 1] as usize];
@@ -245,9 +244,9 @@ impl Topology {
     /// in the order of [`neighbours`](Self::neighbours).
     #[inline]
     pub fn row(&self, peer: PeerId) -> std::ops::Range<usize> {
-        let place = match &self.near {
+        let place = match &self.members {
             None => peer.index(),
-            Some(near) => match near.members.place(peer) {
+            Some(members) => match members.place(peer) {
                 Some(place) => place,
                 None => return 0..0,
             },

@@ -10,7 +10,7 @@ use crossbeam_channel::bounded;
 
 use super::super::error::NetworkError;
 use super::super::links::Links;
-use super::super::observe::{Flow, Gathering, Probe, Row, Schedule, collect, parting};
+use super::super::observe::{Flow, Gathering, Probe, Row, Schedule, collect};
 use super::super::peer::Peer;
 use super::super::{Outcome, Topology};
 use super::exchange::Exchange;
@@ -101,20 +101,9 @@ pub(super) fn run<P: Peer, R: Probe>(
     // Failures first: that others were told to stop follows from them.
     others.sort_by_key(Result::is_ok);
     let quiet = all.map(|(peers, sent)| {
-        let ids = || (0..).map(|place| layout.peer(place));
-        let waits = ids().zip(peers.iter().map(Peer::waiting_for));
-        let partings = ids().zip(&peers);
-        Quiet {
-            waiting: waits.filter(|(_, others)| !others.is_empty()).collect(),
-            retired: peers.iter().any(Peer::retired),
-            partings: partings
-                .map(|(id, peer)| Some(parting(observation.0, id, &peer.parting()?)))
-                .collect(),
-            sent: sent
-                .into_iter()
-                .map(|(n, bytes, account)| (n, bytes, account.exposure()))
-                .collect(),
-        }
+        let ids = (0..).map(|place| layout.peer(place));
+        let sent = sent.iter().map(|(messages, bytes, account)| (*messages, *bytes, account));
+        Quiet::of(observation.0, ids.zip(&peers), sent)
     });
     others.extend(quiet.map(|quiet| Ok(Some(quiet))));
     outcome(others, stop.load(Ordering::Relaxed), layout, topology)

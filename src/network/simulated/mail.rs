@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::board::Reach;
 use super::event::{Event, Pending, Queue, What};
 use super::layout::Layout;
-use super::posts::{Content, Posts};
+use super::posts::{Posts, Said};
 use crate::privacy::Wire;
 use crate::units::{PeerId, SimTime};
 
@@ -82,14 +82,14 @@ impl<M: Wire + Clone> Mail<'_, M> {
         (sender, place, neighbours): (PeerId, usize, &[PeerId]),
         (time, sequence): (SimTime, u64),
         reach: &Reach,
-        content: &Content<'_, M>,
+        said: &Said<'_, M>,
     ) {
         let window = self.queue.window(time);
         let next = window == self.window.unwrap_or(0) + 1;
         for (worker, at) in reach.of(place) {
             let here = worker == self.worker;
             let posts = if here { &mut self.posts[0] } else { &mut self.outgoing[worker].posts };
-            if next && posts.put(at, (time, sequence, window), content) {
+            if next && posts.put(at, (time, sequence, window), said) {
                 if !here {
                     self.leaves(window);
                 }
@@ -97,7 +97,7 @@ impl<M: Wire + Clone> Mail<'_, M> {
             }
             for &receiver in neighbours {
                 if self.layout.worker(self.layout.place(receiver)) == worker {
-                    let what = What::Arrival(content.to_message());
+                    let what = What::Arrival(said.to_message());
                     self.post(Event { time, receiver, sender, sequence, what });
                 }
             }

@@ -3,7 +3,7 @@
 use super::board::Reach;
 use super::event::{Event, What};
 use super::mail::Mail;
-use super::posts::Content;
+use super::posts::Said;
 use crate::network::context::{Context, Port, each};
 use crate::network::links::Links;
 use crate::network::observe::{Deposit, Gathering, Journey, Probe, Snapshot};
@@ -71,14 +71,14 @@ impl<M: Wire + Clone, R: Probe> SimulatedPort<'_, '_, M, R> {
     /// Says the same to all neighbours, where it takes the same time to all of them and nothing holds it
     /// back.
     #[inline]
-    fn post(&mut self, reach: &Reach, bytes: usize, content: &Content<'_, M>) {
+    fn post(&mut self, reach: &Reach, bytes: usize, said: &Said<'_, M>) {
         let copies = self.neighbours.len() as u64;
         let sequence = self.desk.sequence;
         self.desk.sequence += copies;
         self.desk.messages += copies;
         self.desk.bytes += copies * bytes as u64;
         let sender = (self.peer, self.place, self.neighbours);
-        self.mail.post_to_all(sender, (self.now + reach.latency, sequence), reach, content);
+        self.mail.post_to_all(sender, (self.now + reach.latency, sequence), reach, said);
     }
 }
 
@@ -125,7 +125,7 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
             None => each(self, neighbours, message),
             Some(reach) => {
                 let bytes = message.value().size();
-                self.post(reach, bytes, &Content::Message(message));
+                self.post(reach, bytes, &Said::Message(&message));
             }
         }
     }
@@ -137,7 +137,7 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
         match self.reach {
             None => each(self, neighbours, Settled::of_round(round, vector)),
             Some(reach) => {
-                self.post(reach, size_of_round(vector.len()), &Content::Vector(round, vector));
+                self.post(reach, size_of_round(vector.len()), &Said::Vector(round, vector));
             }
         }
     }

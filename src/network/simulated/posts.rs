@@ -7,10 +7,20 @@
 use crate::privacy::{Pack, Settled, Wire, WireError};
 use crate::units::{Round, SimTime};
 
-/// What is posted: a vector of a round, or any other message.
-pub(super) enum Content<'a, M> {
+/// What is posted, where it lies: a vector of a round, or any other message.
+pub(super) enum Said<'a, M> {
     Vector(Round, &'a [f64]),
-    Message(Settled<M>),
+    Message(&'a Settled<M>),
+}
+
+impl<M: Wire + Clone> Said<'_, M> {
+    /// A message of its own.
+    pub(super) fn to_message(&self) -> Settled<M> {
+        match *self {
+            Self::Vector(round, vector) => Settled::of_round(round, vector),
+            Self::Message(message) => message.clone(),
+        }
+    }
 }
 
 /// The window of posts where there are none.
@@ -89,7 +99,7 @@ impl<M> Posts<M> {
         &mut self,
         (place, places): (u32, u32),
         (time, sequence, window): (SimTime, u64, u64),
-        content: &Content<'_, M>,
+        said: &Said<'_, M>,
     ) -> bool
     where
         M: Clone,
@@ -100,8 +110,8 @@ impl<M> Posts<M> {
         if self.heads[place as usize].window == window {
             return false;
         }
-        let (round, message) = match *content {
-            Content::Vector(round, vector) => {
+        let (round, message) = match *said {
+            Said::Vector(round, vector) => {
                 if self.room != Some(vector.len()) && !self.make_room(vector.len(), places as usize)
                 {
                     return false;
@@ -110,7 +120,7 @@ impl<M> Posts<M> {
                 self.numbers[at..at + self.length].copy_from_slice(vector);
                 (round, 0)
             }
-            Content::Message(ref message) => {
+            Said::Message(message) => {
                 self.messages.push(message.clone());
                 (Round(0), self.messages.len() as u32)
             }
@@ -207,35 +217,15 @@ impl<M> Posts<M> {
     }
 }
 
-/// What was posted, to be read where it lies.
-pub(super) enum Said<'a, M> {
-    Vector(Round, &'a [f64]),
-    Message(&'a Settled<M>),
-}
-
-impl<M: Wire + Clone> Said<'_, M> {
-    /// A message of its own.
-    pub(super) fn to_message(&self) -> Settled<M> {
-        match *self {
-            Self::Vector(round, vector) => Settled::of_round(round, vector),
-            Self::Message(message) => message.clone(),
-        }
-    }
-}
-
 impl<M: Wire + Clone> Posts<M> {
     /// Puts up others of the same window; what finds its place taken is left over.
     pub(super) fn add(&mut self, others: &Self, mut left_over: impl FnMut(u32, &Head, Settled<M>)) {
         for &place in &others.who {
             let Some(head) = others.head(place) else { continue };
             let said = others.said(place, head);
-            let content = match said {
-                Said::Vector(round, vector) => Content::Vector(round, vector),
-                Said::Message(message) => Content::Message(message.clone()),
-            };
             let at = (place, others.heads.len() as u32);
-            if !self.put(at, (head.time, head.sequence, head.window), &content) {
-                left_over(place, head, content.to_message());
+            if !self.put(at, (head.time, head.sequence, head.window), &said) {
+                left_over(place, head, said.to_message());
             }
         }
     }
@@ -277,32 +267,24 @@ impl<M: Wire + Clone> Posts<M> {
         while !bytes.is_empty() {
             let (place, message, round): (u32, u32, Round) = Pack::get(bytes)?;
             let (time, sequence): (SimTime, u64) = Pack::get(bytes)?;
-            let content = if message == 0 {
+            let whole;
+            let said = if message == 0 {
                 let missing = || WireError { missing: 8 * length - bytes.len() };
                 let (words, rest) = bytes.split_at_checked(8 * length).ok_or_else(missing)?;
                 *bytes = rest;
                 for (number, word) in vector.iter_mut().zip(words.as_chunks::<8>().0) {
                     *number = f64::from_le_bytes(*word);
                 }
-                Content::Vector(round, &vector)
+                Said::Vector(round, &vector)
             } else {
-                Content::Message(Settled::unpack(bytes)?)
+                whole = Settled::unpack(bytes)?;
+                Said::Message(&whole)
             };
             let at = (time, sequence, window);
-            if !self.put((place, places as u32), at, &content) {
-                left_over(place, time, sequence, content.to_message());
+            if !self.put((place, places as u32), at, &said) {
+                left_over(place, time, sequence, said.to_message());
             }
         }
         Ok(())
-    }
-}
-
-impl<M: Wire + Clone> Content<'_, M> {
-    /// A message of its own.
-    pub(super) fn to_message(&self) -> Settled<M> {
-        match self {
-            Self::Vector(round, vector) => Settled::of_round(*round, vector),
-            Self::Message(message) => message.clone(),
-        }
     }
 }

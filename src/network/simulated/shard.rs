@@ -1,5 +1,7 @@
 //! One worker's peers, their desks, and the events that wait for them.
 
+mod handover;
+
 use std::collections::BinaryHeap;
 
 use super::Quiet;
@@ -13,7 +15,7 @@ use crate::network::context::Context;
 use crate::network::links::Links;
 use crate::network::observe::{Gathering, Probe};
 use crate::network::peer::{Peer, Received};
-use crate::privacy::{Account, Pack, Settled, Wire, WireError};
+use crate::privacy::{Account, Wire};
 use crate::topology::Topology;
 use crate::units::{PeerId, SimTime};
 
@@ -510,97 +512,12 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.mail.next_window()
     }
 
-    /// What goes to another worker; empty buffers take its place.
-    pub(super) fn take_outgoing(&mut self, worker: usize) -> Pending<P::Message> {
-        let next = Pending { events: self.mail.queue.buffer(), ..Pending::of(self.mail.worker) };
-        std::mem::replace(&mut self.mail.outgoing[worker], next)
-    }
-
-    /// Takes what another worker has for this one. The memory of its posts is used again for those that
-    /// go there.
-    pub(super) fn accept(&mut self, pending: Pending<P::Message>) {
-        let Pending { from, events, mut posts } = pending;
-        self.mail.queue.accept(events);
-        if posts.is_empty() {
-            return;
-        }
-        let Some(region) = self.board.region(from) else { return };
-        let next = &mut self.mail.posts[region];
-        if next.window() != posts.window() {
-            std::mem::swap(next, &mut posts);
-            let outgoing = &mut self.mail.outgoing[from].posts;
-            if outgoing.is_empty() {
-                posts.clear();
-                *outgoing = posts;
-            }
-            return;
-        }
-        // Some have come before.
-        let mut late = Vec::new();
-        next.add(&posts, |sender, head, message| {
-            late.push((sender, head.time, head.sequence, message))
-        });
-        self.send_late(region, late);
-    }
-
-    /// What found its place on the board taken, as events.
-    fn send_late(&mut self, region: usize, late: Vec<Late<P::Message>>) {
-        for (sender, time, sequence, message) in late {
-            let (sender, receivers) = self.board.receivers(region, sender);
-            for &place in receivers {
-                let receiver = self.layout.peer(self.first + place as usize);
-                let what = What::Arrival(message.clone());
-                self.mail.queue.push(Event { time, receiver, sender, sequence, what });
-            }
-        }
-    }
-
-    /// What goes to the workers of each other rank, in bytes: none where there is nothing. It may lie in
-    /// memory that was `used` before.
-    pub(super) fn packed(&mut self, mut used: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        let workers = self.layout.workers();
-        let own = self.mail.worker / workers;
-        used.resize_with(self.layout.shards() / workers, Vec::new);
-        let of_ranks = self.mail.outgoing.chunks_mut(workers).zip(&mut used).enumerate();
-        for (rank, (outgoing, bytes)) in of_ranks {
-            bytes.clear();
-            if rank != own && outgoing.iter().any(|outgoing| !outgoing.is_empty()) {
-                outgoing.iter_mut().for_each(|outgoing| outgoing.pack(bytes));
-            }
-        }
-        used
-    }
-
-    /// Takes what a worker of another rank packed for this one, without the length before it.
-    pub(super) fn accept_packed(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let bytes = &mut bytes;
-        let from = usize::get(bytes)?;
-        self.mail.queue.accept_packed(bytes)?;
-        let Some(region) = self.board.region(from) else { return Ok(()) };
-        let mut late = Vec::new();
-        let left_over = |sender, time, sequence, message| {
-            late.push((sender, time, sequence, message));
-        };
-        self.mail.posts[region].unpack(bytes, left_over)?;
-        self.send_late(region, late);
-        Ok(())
-    }
-
     /// What it has to say when nothing is under way any more.
     pub(super) fn quiet(&self) -> Quiet<R::Local> {
-        let waits = self.ids().zip(self.peers.iter().map(Peer::waiting_for));
-        let parting = |(id, peer): (PeerId, &P)| Some(self.gathering.parting(id, &peer.parting()?));
-        let sent =
-            |(desk, account): (&Desk, &Account)| (desk.messages, desk.bytes, account.exposure());
-        Quiet {
-            waiting: waits.filter(|(_, others)| !others.is_empty()).collect(),
-            retired: self.peers.iter().any(Peer::retired),
-            partings: self.ids().zip(&self.peers).map(parting).collect(),
-            sent: self.desks.iter().zip(&self.accounts).map(sent).collect(),
-        }
+        let sent = self.desks.iter().zip(&self.accounts);
+        let sent = sent.map(|(desk, account)| (desk.messages, desk.bytes, account));
+        let ids = (self.first..).map(|place| self.layout.peer(place));
+        Quiet::of(self.gathering.probe(), ids.zip(&self.peers), sent)
     }
 
     /// Its peers, in the order of places, and of each the messages, the bytes and the account.
@@ -608,14 +525,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let sent = |(desk, account): (Desk, Account)| (desk.messages, desk.bytes, account);
         (self.peers, self.desks.into_iter().zip(self.accounts).map(sent).collect())
     }
-
-    fn ids(&self) -> impl Iterator<Item = PeerId> {
-        (self.first..).map(|place| self.layout.peer(place))
-    }
 }
-
-/// A post that found its place taken: the sender's place, when it arrives, its sequence number.
-type Late<M> = (u32, SimTime, u64, Settled<M>);
 
 /// Takes an event out of its place.
 fn take_event<M>(event: &mut Event<M>) -> Event<M> {
