@@ -47,7 +47,7 @@ fn main() {
                 warm.into(),
                 case.passes[1].into(),
                 (warm / pass).into(),
-                (ChordNewton::numbers(m, d) + ChordNewton::factor_numbers(m, d, loss)).into(),
+                (ChordNewton::numbers(m, d, loss) + ChordNewton::factor_numbers(m, d)).into(),
             ]);
         }
     }
@@ -86,7 +86,7 @@ fn case(m: usize, d: usize, loss: Loss, turns: usize) -> Case {
     let mut passes = [0.0; 2];
     let (mut g, mut workspace) = (vec![0.0; d], Vec::new());
     for _ in 0..turns {
-        let (mut w, mut numbers) = (vec![0.0; d], vec![0.0; ChordNewton::numbers(m, d)]);
+        let (mut w, mut numbers) = (vec![0.0; d], vec![0.0; ChordNewton::numbers(m, d, loss)]);
         let mut solver = ChordNewton::new();
         let mut solve = |linear: &Vec<f64>| {
             let problem = Subproblem { objective, quadratic: 0.1, linear };

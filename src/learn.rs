@@ -8,6 +8,7 @@ mod clipping;
 mod conjugate_gradients;
 pub mod consensus;
 mod descent;
+mod half;
 pub mod kernel;
 mod loss;
 mod model;

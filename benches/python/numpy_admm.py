@@ -1,6 +1,10 @@
-"""The recursion of compare.py in NumPy, all peers at once: a fair opponent.
+"""The recursion of compare.py in NumPy, all peers at once, twice: as one would write it, and as quick as can be.
 
-With P = c - gamma and Q the neighbours' sum of W, a round is
+The plain one has the recursion's own variables in flat arrays, precomputed inverses and a sparse product:
+
+    R = C - G + beta (N W + Q),   W = inverses R,   Q = adjacency W,   G <- G + beta (N W - Q).
+
+The tuned one has fewer passes over memory. With P = c - gamma and Q the neighbours' sum of W, a round is
 
     W = inverses R,   Q = adjacency W,   R <- P + 2 beta Q,   P <- P - beta (N W - Q),
 
@@ -14,7 +18,28 @@ import numpy as np
 import scipy.sparse as sparse
 
 
-class Admm:
+class Plain:
+    def __init__(self, a, c, near, beta):
+        n, d = c.shape
+        degree = near.shape[1]
+        self.c, self.beta, self.degree = c, beta, degree
+        self.inverses = np.linalg.inv(a + 2 * beta * degree * np.eye(d))
+        self.links = sparse.csr_array((np.ones(near.size), near.ravel(), np.arange(0, near.size + 1, degree)))
+
+    def run(self, rounds):
+        """Seconds, and the models in the end."""
+        c, beta, degree, inverses, links = self.c, self.beta, self.degree, self.inverses, self.links
+        w, q, gamma = np.zeros_like(c), np.zeros_like(c), np.zeros_like(c)
+        began = time.perf_counter()
+        for _ in range(rounds):
+            r = c - gamma + beta * (degree * w + q)
+            w = np.einsum("nij,nj->ni", inverses, r)
+            q = links @ w
+            gamma = gamma + beta * (degree * w - q)
+        return time.perf_counter() - began, w
+
+
+class Tuned:
     def __init__(self, a, c, near, beta):
         n, d = c.shape
         degree = near.shape[1]

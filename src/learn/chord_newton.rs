@@ -19,6 +19,7 @@
 use super::cholesky::Packed;
 use super::conjugate_gradients::conjugate_gradients;
 use super::consensus::{ConsensusRound, Padded};
+use super::kernel::LANES;
 use super::loss::Loss;
 use super::normal_equations::NormalEquations;
 use super::objective::Objective;
@@ -117,24 +118,31 @@ impl ChordNewton {
         Self::default()
     }
 
-    /// How many numbers the caller keeps from solve to solve for m samples of d features.
-    pub fn numbers(m: usize, d: usize) -> usize {
+    /// How many numbers the caller keeps from solve to solve for m samples of d features: ∇F and, where
+    /// they are of use, the roots of Woodbury's identity or an inverse.
+    pub fn numbers(m: usize, d: usize, loss: Loss) -> usize {
         match m {
             0 => 0,
             _ if woodbury::few(m, d, DENSE_LIMIT) => d + m,
+            _ if loss == Loss::Squared => Self::inverse_at(d) + NormalEquations::numbers(d),
             _ => d,
         }
     }
 
+    /// Where among these numbers the inverse begins: behind ∇F, which zeros continue.
+    fn inverse_at(d: usize) -> usize {
+        d.next_multiple_of(LANES)
+    }
+
     /// The most numbers that the solver allocates itself for m samples of d features.
-    pub fn factor_numbers(m: usize, d: usize, loss: Loss) -> usize {
+    pub fn factor_numbers(m: usize, d: usize) -> usize {
         let triangle = |n: usize| n * (n + 1) / 2;
-        match loss {
-            _ if m == 0 => 0,
+        match m {
+            0 => 0,
             _ if woodbury::few(m, d, DENSE_LIMIT) => triangle(m),
             _ if d > DENSE_LIMIT => 0,
-            Loss::Squared => NormalEquations::numbers(d),
-            Loss::Logistic | Loss::Hinge => triangle(d),
+            // For squared loss only where an inverse would not be exact enough.
+            _ => triangle(d),
         }
     }
 
@@ -162,31 +170,33 @@ impl ChordNewton {
         let mut passes = 0.0;
         let first = matches!(self.kept, Kept::Unseen);
         if first {
-            passes += self.look(problem, tolerance);
+            passes += self.look(problem, numbers, tolerance);
         }
         let solved = match &self.kept {
             Kept::Nothing => without_samples(problem, w, workspace),
             Kept::Normal(Some(equations)) => {
+                let (of_loss, inverse) = numbers.split_at_mut(Self::inverse_at(d));
+                let of_loss = &mut of_loss[..d];
                 if first {
                     // ∇F(0) = −Xᵀy/m.
                     let zero = &mut workspace[..d];
                     zero.fill(0.0);
-                    self.slopes = problem.objective.gradient(zero, numbers);
+                    self.slopes = problem.objective.gradient(zero, of_loss);
                     passes += 1.0;
                 }
-                let residual = equations.solve(numbers, problem.linear, w);
+                let residual = equations.solve(inverse, of_loss, problem.linear, w);
                 if residual <= tolerance {
                     Solved { residual, converged: true, passes: 0.0 }
                 } else {
                     // The bound does not suffice: the gradient itself is looked at, and the model mended.
                     let (of_loss, rest) = workspace.split_at_mut(d);
-                    self.iterate(problem, w, (of_loss, &mut []), true, tolerance, rest)
+                    self.iterate(problem, w, (of_loss, inverse), true, tolerance, rest)
                 }
             }
             Kept::Normal(None) => Solved { residual: f64::NAN, converged: false, passes: 0.0 },
             _ => {
-                let (of_loss, roots) = numbers.split_at_mut(d);
-                self.iterate(problem, w, (of_loss, roots), first, tolerance, workspace)
+                let (of_loss, more) = numbers.split_at_mut(d);
+                self.iterate(problem, w, (of_loss, more), first, tolerance, workspace)
             }
         };
         if !solved.residual.is_finite() {
@@ -206,23 +216,25 @@ impl ChordNewton {
         tolerance: f64,
     ) -> Option<Solved> {
         let Kept::Normal(Some(equations)) = &self.kept else { return None };
-        let residual = equations.solve(numbers, linear, w);
+        let (of_loss, inverse) = numbers.split_at(Self::inverse_at(w.len()));
+        let residual = equations.solve(inverse, &of_loss[..w.len()], linear, w);
         (residual <= tolerance).then_some(Solved { residual, converged: true, passes: 0.0 })
     }
 
-    /// A whole round of a consensus method at once, where its argmin is in closed form: the bound on the
-    /// residual, if the samples were seen before. Without it nothing is done. For the rest, see
-    /// [`Self::solve`], whose `numbers` these are, in d dimensions.
+    /// A whole round of a consensus method at once, where its argmin is in closed form: its dual step and
+    /// then, unless the bound on the residual is above the tolerance, the argmin; whether it did both.
+    /// None, and nothing done, where there is no such form or the samples were not seen yet. For the rest,
+    /// see [`Self::solve`], whose `numbers` these are, in d dimensions.
     #[inline]
     pub fn closed_round<'m, M: Iterator<Item = &'m [f64]> + Clone>(
         &self,
         round: ConsensusRound<'_, M>,
-        numbers: (&Padded, usize),
-    ) -> Option<f64> {
-        match &self.kept {
-            Kept::Normal(Some(equations)) => equations.round(round, numbers),
-            _ => None,
-        }
+        (numbers, d): (&Padded, usize),
+        tolerance: f64,
+    ) -> Option<bool> {
+        let Kept::Normal(Some(equations)) = &self.kept else { return None };
+        let (of_loss, inverse) = numbers.split_at(round.w.len());
+        equations.round(round, (of_loss, inverse.as_flattened(), d), tolerance)
     }
 
     /// Asks for what stands for the Hessian, to be near when it is needed.
@@ -235,7 +247,7 @@ impl ChordNewton {
     }
 
     /// Looks at the samples and chooses what to keep; returns the price in passes.
-    fn look(&mut self, problem: &Subproblem<'_>, tolerance: f64) -> f64 {
+    fn look(&mut self, problem: &Subproblem<'_>, numbers: &mut [f64], tolerance: f64) -> f64 {
         let Objective { samples, loss, scale } = problem.objective;
         let (m, d, q) = (samples.len(), samples.dimension(), problem.quadratic);
         let few = woodbury::few(m, d, DENSE_LIMIT);
@@ -245,8 +257,9 @@ impl ChordNewton {
             return 0.0;
         }
         if loss == Loss::Squared && d <= DENSE_LIMIT && !few {
-            let equations = NormalEquations::new(&problem.objective, q, tolerance);
-            self.kept = Kept::Normal(equations);
+            let inverse = &mut numbers[Self::inverse_at(d)..];
+            self.kept =
+                Kept::Normal(NormalEquations::new(&problem.objective, q, tolerance, inverse));
             return d as f64 / 4.0;
         }
         // L: the trace of XᵀX bounds its largest eigenvalue; where it is cheap, so does the largest sum
@@ -271,13 +284,13 @@ impl ChordNewton {
         price
     }
 
-    /// Newton's method from w, with ∇F(w) in `of_loss` unless it is `unknown`. `roots` are those of
-    /// Woodbury's identity.
+    /// Newton's method from w, with ∇F(w) in `of_loss` unless it is `unknown`. `more` are the
+    /// other numbers that the caller keeps.
     fn iterate(
         &mut self,
         problem: &Subproblem<'_>,
         w: &mut [f64],
-        (of_loss, roots): (&mut [f64], &mut [f64]),
+        (of_loss, more): (&mut [f64], &mut [f64]),
         unknown: bool,
         tolerance: f64,
         workspace: &mut [f64],
@@ -302,7 +315,7 @@ impl ChordNewton {
             if residual <= tolerance.max(floor) || !residual.is_finite() {
                 break;
             }
-            let Some((exact, price)) = self.direction(problem, w, g, (step, roots), scratch) else {
+            let Some((exact, price)) = self.direction(problem, w, g, (step, more), scratch) else {
                 break;
             };
             passes += price;
@@ -353,7 +366,7 @@ impl ChordNewton {
         problem: &Subproblem<'_>,
         w: &[f64],
         g: &[f64],
-        (step, roots): (&mut [f64], &mut [f64]),
+        (step, more): (&mut [f64], &mut [f64]),
         scratch: &mut [f64],
     ) -> Option<(bool, f64)> {
         let (objective, q) = (&problem.objective, problem.quadratic);
@@ -361,7 +374,7 @@ impl ChordNewton {
         match &mut self.kept {
             Kept::Unseen | Kept::Nothing | Kept::Normal(None) => None,
             Kept::Normal(Some(equations)) => {
-                equations.step(g, step);
+                equations.step(more, g, step);
                 Some((true, 0.0))
             }
             Kept::Scaled(shift) => {
@@ -374,11 +387,11 @@ impl ChordNewton {
                 let (margins, _) = scratch.split_at_mut(m);
                 let fresh = !*valid;
                 if fresh {
-                    *valid = woodbury::factor(objective, q, w, roots, gram, margins);
+                    *valid = woodbury::factor(objective, q, w, more, gram, margins);
                     self.owed = 0.0;
                 }
                 valid.then(|| {
-                    woodbury::solve(objective, q, (roots, gram), g, step, margins);
+                    woodbury::solve(objective, q, (more, gram), g, step, margins);
                     (fresh, 1.0 + if fresh { 0.25 * m as f64 } else { 0.0 })
                 })
             }

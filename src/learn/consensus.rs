@@ -21,17 +21,55 @@ pub struct ConsensusRound<'a, M> {
     pub eta: &'a Padded,
     /// γ.
     pub gamma: &'a mut Padded,
-    /// N w + T in the end.
+    /// N w + T in the end, if it is kept.
     pub sum: &'a mut Padded,
+    /// Whether it is: nobody asks for it where the argmin that it is for comes at once.
+    pub keep: bool,
     /// w.
     pub w: &'a mut Padded,
 }
 
 impl<'m, M: Iterator<Item = &'m [f64]> + Clone> ConsensusRound<'_, M> {
-    /// γ ← γ + β(N w − T) and sum ← N w + T for N times four from a block on, whose sums stay in registers
-    /// while the models go by. Returns b = γ − β·sum + η/n.
+    /// γ ← γ + β(N w − T) and, if it is kept, sum ← N w + T for N times four from a block on, whose sums
+    /// stay in registers while the models go by. Returns b = γ − β(N w + T) + η/n.
     #[inline(always)]
     pub(super) fn linear_term<F: Four, const N: usize>(&mut self, block: usize) -> [F; N] {
+        let sums = self.sums::<F, N>(block);
+        let gamma = self.gamma[block..].first_chunk_mut::<N>().expect("as long as w");
+        let (up, down) = (F::splat(self.penalty), F::splat(-self.penalty));
+        let minus = F::splat(-1.0);
+        let mut b = [F::splat(0.0); N];
+        for (k, (all, theirs)) in sums.into_iter().enumerate() {
+            let dual = F::load(&gamma[k]).plus(all.plus(theirs.times(minus)).times(up));
+            dual.store(&mut gamma[k]);
+            b[k] = dual.plus(all.plus(theirs).times(down));
+        }
+        if self.keep {
+            let sum = self.sum[block..].first_chunk_mut::<N>().expect("as long as w");
+            for (sum, (all, theirs)) in sum.iter_mut().zip(sums) {
+                all.plus(theirs).store(sum);
+            }
+        }
+        if !self.eta.is_empty() {
+            let eta = self.eta[block..].first_chunk::<N>().expect("as long as w");
+            for k in 0..N {
+                b[k] = b[k].plus(F::load(&eta[k]));
+            }
+        }
+        b
+    }
+
+    /// sum ← N w + T.
+    pub(super) fn add_up<F: Four>(&mut self) {
+        for block in 0..self.w.len() {
+            let [(all, theirs)] = self.sums::<F, 1>(block);
+            all.plus(theirs).store(&mut self.sum[block]);
+        }
+    }
+
+    /// N w and T for N times four from a block on.
+    #[inline(always)]
+    fn sums<F: Four, const N: usize>(&self, block: usize) -> [(F, F); N] {
         let mut theirs = [F::splat(0.0); N];
         for model in self.models.clone() {
             let fours = &model.as_chunks::<LANES>().0[block..];
@@ -42,26 +80,12 @@ impl<'m, M: Iterator<Item = &'m [f64]> + Clone> ConsensusRound<'_, M> {
         }
         let own = if self.sent.is_empty() { &*self.w } else { self.sent };
         let own = own[block..].first_chunk::<N>().expect("as long as w");
-        let gamma = self.gamma[block..].first_chunk_mut::<N>().expect("as long as w");
-        let sum = self.sum[block..].first_chunk_mut::<N>().expect("as long as w");
-        let (up, down) = (F::splat(self.penalty), F::splat(-self.penalty));
-        let (times, minus) = (F::splat(self.neighbours), F::splat(-1.0));
-        let mut b = [F::splat(0.0); N];
+        let times = F::splat(self.neighbours);
+        let mut sums = [(times, times); N];
         for k in 0..N {
-            let (all, t) = (F::load(&own[k]).times(times), theirs[k]);
-            let dual = F::load(&gamma[k]).plus(all.plus(t.times(minus)).times(up));
-            dual.store(&mut gamma[k]);
-            let both = all.plus(t);
-            both.store(&mut sum[k]);
-            b[k] = dual.plus(both.times(down));
+            sums[k] = (F::load(&own[k]).times(times), theirs[k]);
         }
-        if !self.eta.is_empty() {
-            let eta = self.eta[block..].first_chunk::<N>().expect("as long as w");
-            for k in 0..N {
-                b[k] = b[k].plus(F::load(&eta[k]));
-            }
-        }
-        b
+        sums
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) trait Four: Copy {
     fn over(self, other: Self) -> Self;
     /// The square root, lane by lane.
     fn root(self) -> Self;
+    /// The sum over the lanes of each of four: first and second, third and fourth, then both.
+    fn sums(of: [Self; 4]) -> Self;
 
     /// The four themselves.
     #[inline(always)]
@@ -202,14 +204,20 @@ impl Four for [f64; 4] {
     fn root(self) -> Self {
         self.map(f64::sqrt)
     }
+
+    #[inline(always)]
+    fn sums(of: [Self; 4]) -> Self {
+        of.map(|[a, b, c, d]| (a + b) + (c + d))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
         __m128d, __m256d, _mm_add_pd, _mm_div_pd, _mm_loadu_pd, _mm_mul_pd, _mm_set1_pd,
-        _mm_sqrt_pd, _mm_storeu_pd, _mm256_add_pd, _mm256_div_pd, _mm256_loadu_pd, _mm256_mul_pd,
-        _mm256_set1_pd, _mm256_sqrt_pd, _mm256_storeu_pd,
+        _mm_sqrt_pd, _mm_storeu_pd, _mm_unpackhi_pd, _mm_unpacklo_pd, _mm256_add_pd,
+        _mm256_blend_pd, _mm256_div_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
+        _mm256_permute2f128_pd, _mm256_set1_pd, _mm256_sqrt_pd, _mm256_storeu_pd,
     };
 
     use super::{Four, Loop};
@@ -272,6 +280,18 @@ mod x86 {
             // SAFETY: every processor of x86_64 has SSE2.
             unsafe { Self(_mm_sqrt_pd(self.0), _mm_sqrt_pd(self.1)) }
         }
+
+        #[inline(always)]
+        fn sums([a, b, c, d]: [Self; 4]) -> Self {
+            // SAFETY: every processor of x86_64 has SSE2.
+            let of_two = |a: __m128d, b: __m128d| unsafe {
+                _mm_add_pd(_mm_unpacklo_pd(a, b), _mm_unpackhi_pd(a, b))
+            };
+            let halves = |a: Self, b: Self| (of_two(a.0, b.0), of_two(a.1, b.1));
+            let ((a, b), (c, d)) = (halves(a, b), halves(c, d));
+            // SAFETY: as above.
+            unsafe { Self(_mm_add_pd(a, b), _mm_add_pd(c, d)) }
+        }
     }
 
     /// A register of AVX2. None but [`on_avx2`] names it, which runs where there are such registers:
@@ -322,6 +342,17 @@ mod x86 {
         fn root(self) -> Self {
             // SAFETY: within `on_avx2`.
             Self(unsafe { _mm256_sqrt_pd(self.0) })
+        }
+
+        #[inline(always)]
+        fn sums([a, b, c, d]: [Self; 4]) -> Self {
+            // SAFETY: within `on_avx2`.
+            Self(unsafe {
+                let (left, right) = (_mm256_hadd_pd(a.0, b.0), _mm256_hadd_pd(c.0, d.0));
+                let outer = _mm256_blend_pd::<0b1100>(left, right);
+                let inner = _mm256_permute2f128_pd::<0x21>(left, right);
+                _mm256_add_pd(outer, inner)
+            })
         }
     }
 }

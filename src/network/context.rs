@@ -107,6 +107,7 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
     /// Sends a vector of a round to every neighbour and books one release to all of them, as
     /// [`broadcast`](Self::broadcast) does with the message that it [is](Wire::of_round). The vector is
     /// copied on the way and may change after.
+    #[inline]
     pub fn announce(&mut self, message: Released<(Round, &[f64])>) {
         if self.neighbours.is_empty() {
             return;

@@ -12,7 +12,7 @@ use crate::units::PeerId;
 /// messages, nothing else.
 pub trait Peer: Send {
     /// What peers say to each other.
-    type Message: Wire + Clone + Send;
+    type Message: Wire + Clone + Send + Sync;
 
     /// Called once, before anybody starts, for one peer after the other: the place to make the buffers
     /// of messages, so that those of all peers lie together in memory and are found quickly by others.

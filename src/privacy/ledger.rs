@@ -88,10 +88,36 @@ pub struct Line {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
     lines: Vec<Line>,
+    /// What the only line is about, where that is in the clear: most peers never release anything else,
+    /// and then their lines need not come from memory in every round.
+    same: Option<(Pieces, Receivers)>,
+    /// How many of those are not on the line yet.
+    again: u64,
+    batches: Option<Box<OfBatches>>,
+}
+
+/// Costs of releases that are booked by batch.
+#[derive(Clone, Debug, PartialEq)]
+struct OfBatches {
     /// Σμ² of every batch, for a label and for a record.
-    batches: Vec<[f64; 2]>,
+    sums: Vec<[f64; 2]>,
     /// The greatest over batches of either.
     worst: [f64; 2],
+}
+
+impl OfBatches {
+    fn new(batches: usize) -> Self {
+        Self { sums: vec![[0.0; 2]; batches], worst: [0.0; 2] }
+    }
+
+    /// Adds to the costs of a batch.
+    #[inline]
+    fn add(&mut self, batch: usize, more: [f64; 2]) {
+        for ((sum, worst), more) in self.sums[batch].iter_mut().zip(&mut self.worst).zip(more) {
+            *sum += more;
+            *worst = worst.max(*sum);
+        }
+    }
 }
 
 /// Gaussian noise on batches.
@@ -123,16 +149,19 @@ impl Account {
     pub const EXACT_SUMMANDS: u64 = 2048;
 
     /// Books one release.
+    #[inline]
     pub fn book(&mut self, charge: &Charge, receivers: Receivers) {
         if let Charge::One(Part::Clear(pieces)) = *charge
-            && let [line] = &mut *self.lines
-            && line.protection == Protection::Clear(pieces)
-            && line.receivers == receivers
+            && self.same == Some((pieces, receivers))
         {
             // As so often before: there is nothing more to tell.
-            line.count += 1;
-            return;
+            self.again += 1;
+        } else {
+            self.book_anything(charge, receivers);
         }
+    }
+
+    fn book_anything(&mut self, charge: &Charge, receivers: Receivers) {
         for part in charge.parts() {
             match self.cut(part, charge) {
                 Some(cut) => {
@@ -160,7 +189,7 @@ impl Account {
 
     /// Adds the releases of another account of the same peer.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for line in &other.lines {
+        for line in &other.lines() {
             let own = self.line(line.protection, line.receivers);
             own.count += line.count;
             own.label.add(&line.label);
@@ -170,19 +199,18 @@ impl Account {
                 outside.iter_mut().zip(&**more).for_each(|(sum, more)| sum.add(more));
             }
         }
-        if self.batches.len() < other.batches.len() {
-            self.batches.resize(other.batches.len(), [0.0; 2]);
-        }
-        for (sums, more) in self.batches.iter_mut().zip(&other.batches) {
-            for ((sum, worst), more) in sums.iter_mut().zip(&mut self.worst).zip(more) {
-                *sum += more;
-                *worst = worst.max(*sum);
-            }
+        if let Some(more) = &other.batches {
+            let batches = more.sums.len();
+            let own = self.batches.get_or_insert_with(|| OfBatches::new(batches).into());
+            more.sums.iter().enumerate().for_each(|(batch, more)| own.add(batch, *more));
         }
     }
 
     /// The line of a kind; a new one for the first of it.
     fn line(&mut self, protection: Protection, receivers: Receivers) -> &mut Line {
+        if let [line] = &mut *self.lines {
+            line.count += std::mem::take(&mut self.again);
+        }
         let same = |line: &Line| line.protection == protection && line.receivers == receivers;
         let place = self.lines.iter().position(same).unwrap_or_else(|| {
             let (label, record) = (Spent::default(), Spent::default());
@@ -190,6 +218,10 @@ impl Account {
             self.lines.push(line);
             self.lines.len() - 1
         });
+        self.same = match (&*self.lines, protection) {
+            ([_], Protection::Clear(pieces)) => Some((pieces, receivers)),
+            _ => None,
+        };
         &mut self.lines[place]
     }
 
@@ -197,9 +229,9 @@ impl Account {
     /// that of the first such part of the charge.
     fn cut(&self, part: &Part, charge: &Charge) -> Option<Cut> {
         let cut = Self::by_batch(part)?;
-        let of = match self.batches.len() {
-            0 => charge.parts().iter().find_map(Self::by_batch)?.batches.of as usize,
-            of => of,
+        let of = match &self.batches {
+            None => charge.parts().iter().find_map(Self::by_batch)?.batches.of as usize,
+            Some(batches) => batches.sums.len(),
         };
         (cut.batches.of as usize == of).then_some(cut)
     }
@@ -219,31 +251,28 @@ impl Account {
 
     fn book_batches(&mut self, cut: &Cut) {
         let Cut { batches, .. } = *cut;
-        if self.batches.is_empty() {
-            self.batches.resize(batches.of as usize, [0.0; 2]);
-        }
+        let own = self.batches.get_or_insert_with(|| OfBatches::new(batches.of as usize).into());
         // A batch has been used as often as the whole range goes round, or once more.
         let rounds = batches.count / batches.of;
         let squares = [rounds, rounds.saturating_add(1)].map(|uses| cut.squares(uses));
         for batch in batches.iter() {
-            let more = squares[usize::from(batches.uses(batch) > rounds)];
-            let sums = &mut self.batches[batch as usize];
-            for ((sum, worst), more) in sums.iter_mut().zip(&mut self.worst).zip(more) {
-                *sum += more;
-                *worst = worst.max(*sum);
-            }
+            own.add(batch as usize, squares[usize::from(batches.uses(batch) > rounds)]);
         }
     }
 
     /// The lines, in the order of their first release.
-    pub fn lines(&self) -> &[Line] {
-        &self.lines
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = self.lines.clone();
+        if let [line] = &mut *lines {
+            line.count += self.again;
+        }
+        lines
     }
 
     /// Σμ² of the Gaussian releases of each batch, where only a label of it differs and where a whole
     /// record does, besides what the releases of all records cost; empty where there was none.
     pub fn batches(&self) -> &[[f64; 2]] {
-        &self.batches
+        self.batches.as_ref().map_or(&[], |batches| &batches.sums)
     }
 
     /// What all releases together tell about one record, between neighbours that differ by
@@ -251,7 +280,7 @@ impl Account {
     /// what the releases of all records cost and, on top, those of the worst batch.
     pub fn exposure(&self) -> Exposure {
         let mut exposure = self.of_all_records();
-        exposure.add_squares(self.worst);
+        exposure.add_squares(self.batches.as_ref().map_or([0.0; 2], |batches| batches.worst));
         exposure
     }
 
@@ -261,6 +290,7 @@ impl Account {
         for line in &self.lines {
             exposure.add(line);
         }
+        exposure.clear += self.again;
         exposure
     }
 }

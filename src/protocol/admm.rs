@@ -188,7 +188,7 @@ impl AdmmPeer {
         parameters: Arc<AdmmParameters>,
     ) -> Self {
         let d = data.dimension();
-        let solver = ChordNewton::numbers(data.rows(), d);
+        let solver = ChordNewton::numbers(data.rows(), d, parameters.loss);
         let mut numbers = Numbers::zeros(d, parameters.kinds(), solver);
         if let Some((law, draws)) = &parameters.objective_noise {
             let eta = numbers.split().eta;
@@ -213,9 +213,9 @@ impl AdmmPeer {
     /// which there is none where the loss bends little beside q; the inbox.
     pub fn memory(neighbours: usize, d: usize, samples: usize, loss: Loss, more: usize) -> usize {
         const ALLOCATION: usize = 16;
-        let solver = ChordNewton::numbers(samples, d);
+        let solver = ChordNewton::numbers(samples, d, loss);
         let block = Numbers::length(d, 4 + more, solver);
-        let factor = ChordNewton::factor_numbers(samples, d, loss);
+        let factor = ChordNewton::factor_numbers(samples, d);
         size_of::<Self>()
             + 8 * (block + factor)
             + Addition::<Arc<[f64]>>::memory(neighbours)
@@ -227,20 +227,22 @@ impl AdmmPeer {
         Round(0).size() + 4 + 8 * d
     }
 
-    /// The standard deviation of this round's noise; 0 without any.
-    fn deviation(&self, me: PeerId) -> f64 {
+    /// The standard deviation of a round's noise; 0 without any.
+    #[inline]
+    fn deviation(&self, me: PeerId, round: Round) -> f64 {
         let noise = self.parameters.primal_noise.as_ref();
-        noise.map_or(0.0, |(noise, _)| noise.deviation(me, self.round))
+        noise.map_or(0.0, |(noise, _)| noise.deviation(me, round))
     }
 
-    /// g: to which gradient norm this round's argmin is solved.
-    fn tolerance(&self, deviation: f64) -> f64 {
+    /// g: to which gradient norm the argmin of a round with this noise is solved, after the round before.
+    #[inline]
+    fn tolerance(&self, round: Round, deviation: f64) -> f64 {
         let AdmmParameters { tolerance, slack, inexact, .. } = *self.parameters;
         if inexact.is_none() && deviation == 0.0 {
             return tolerance;
         }
         let below_noise = slack * self.quadratic() * deviation;
-        let on_the_way = inexact.map_or(0.0, |Inexact { share, first }| match self.round {
+        let on_the_way = inexact.map_or(0.0, |Inexact { share, first }| match round {
             Round(1) => first,
             _ => share * self.quadratic() * self.apartness(),
         });
@@ -282,8 +284,8 @@ impl AdmmPeer {
     /// Whether the budget bears one more release.
     fn affords(&self, context: &Context<'_, Exchange>) -> bool {
         self.parameters.budget.is_none_or(|budget| {
-            let deviation = self.deviation(context.me());
-            let sensitivity = self.sensitivity(self.tolerance(deviation));
+            let deviation = self.deviation(context.me(), self.round);
+            let sensitivity = self.sensitivity(self.tolerance(self.round, deviation));
             let mut spent = context.account().exposure().record;
             spent.add(&if deviation > 0.0 {
                 Mechanism::Gaussian { deviation }.cost(sensitivity.record)
@@ -303,8 +305,8 @@ impl AdmmPeer {
             return;
         }
         let AdmmParameters { loss, penalty: beta, .. } = *self.parameters;
-        let deviation = self.deviation(context.me());
-        let tolerance = self.tolerance(deviation);
+        let deviation = self.deviation(context.me(), self.round);
+        let tolerance = self.tolerance(self.round, deviation);
         let quadratic = self.quadratic();
         let Vectors { w, gamma, sum, theirs, eta, solver, .. } = self.numbers.split();
 
@@ -410,15 +412,19 @@ impl AdmmPeer {
         if self.retired || last || more || context.measures(self.round) {
             return false;
         }
+        let next = self.round.next();
+        let deviation = self.deviation(context.me(), next);
+        let tolerance = self.tolerance(next, deviation);
         let neighbours = self.inbox.neighbours() as f64;
         let d = self.data.dimension();
+        // The residual of the next round, if somebody looks at it, is that to this one's sum.
+        let keep = context.measures(next);
         let Fours { w, gamma, sum, sent, eta, solver } = self.numbers.fours();
-        let round = ConsensusRound { penalty, neighbours, models, sent, eta, gamma, sum, w };
-        let Some(residual) = self.solver.closed_round(round, (solver, d)) else { return false };
-        self.round = self.round.next();
-        let deviation = self.deviation(context.me());
-        let tolerance = self.tolerance(deviation);
-        if residual <= tolerance {
+        let round = ConsensusRound { penalty, neighbours, models, sent, eta, gamma, sum, keep, w };
+        let solved = self.solver.closed_round(round, (solver, d), tolerance);
+        let Some(solved) = solved else { return false };
+        self.round = next;
+        if solved {
             self.exchange(tolerance, deviation, context);
         } else {
             self.primal(context);

@@ -32,7 +32,11 @@ fn plain_gradient(
 }
 
 fn solve_once(problem: &Subproblem<'_>, w: &mut [f64], tolerance: f64) -> Solved {
-    let mut numbers = vec![0.0; ChordNewton::numbers(problem.objective.samples.len(), w.len())];
+    let mut numbers =
+        vec![
+            0.0;
+            ChordNewton::numbers(problem.objective.samples.len(), w.len(), problem.objective.loss)
+        ];
     ChordNewton::new().solve(problem, w, &mut numbers, tolerance, &mut Vec::new())
 }
 
@@ -91,7 +95,8 @@ fn a_warm_start_at_the_solution_costs_no_pass() {
     let problem = Subproblem { objective, quadratic: 0.3, linear: &b };
     let mut w = vec![0.0; 5];
     let mut solver = ChordNewton::new();
-    let (mut numbers, mut workspace) = (vec![0.0; ChordNewton::numbers(40, 5)], Vec::new());
+    let (mut numbers, mut workspace) =
+        (vec![0.0; ChordNewton::numbers(40, 5, Loss::Logistic)], Vec::new());
     solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
     let again = solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
     assert_eq!(again.passes, 0.0);
@@ -145,7 +150,8 @@ fn rounds(
     count: usize,
 ) -> (ChordNewton, Vec<Solved>) {
     let Subproblem { objective, quadratic, linear } = *problem;
-    let mut numbers = vec![0.0; ChordNewton::numbers(objective.samples.len(), w.len())];
+    let mut numbers =
+        vec![0.0; ChordNewton::numbers(objective.samples.len(), w.len(), objective.loss)];
     let mut solver = ChordNewton::new();
     let solved = (0..count).map(|t| {
         let shrink = 0.7_f64.powi(t as i32);
@@ -220,13 +226,12 @@ fn small_problems_leave_the_heap_alone_after_the_first_round() {
             let objective = Objective::mean(Samples::new(x.view(), &y), loss);
             let problem = Subproblem { objective, quadratic: 0.4, linear: &b };
             let (mut w, mut workspace) = (vec![0.0; d], Vec::new());
-            let mut numbers = vec![0.0; ChordNewton::numbers(m, d)];
+            let mut numbers = vec![0.0; ChordNewton::numbers(m, d, loss)];
             let mut solver = ChordNewton::new();
             solver.solve(&problem, &mut w, &mut numbers, 1e-10, &mut workspace);
             let places = |solver: &ChordNewton, workspace: &Vec<f64>| {
                 let factor = match &solver.kept {
                     Kept::Few(factor, _) | Kept::Dense(factor, _) => factor.row(0).as_ptr(),
-                    Kept::Normal(Some(equations)) => equations.place(),
                     _ => std::ptr::null(),
                 };
                 (factor, workspace.as_ptr(), workspace.capacity())

@@ -1,5 +1,7 @@
 //! Where the peers of a worker look for posts, and where theirs go.
 
+use std::sync::Arc;
+
 use super::layout::Layout;
 use super::posts::{Head, Posts, Said};
 use crate::network::peer::Received;
@@ -47,14 +49,37 @@ struct Slot {
 #[derive(Debug, PartialEq)]
 pub(super) struct Map {
     slots: Rows<Slot>,
-    /// Of each region, who posts there, by its place; empty for own peers, whose places are their own.
-    senders: Vec<Vec<PeerId>>,
-    /// Of each region but the first, the own places where each sender has neighbours.
-    receivers: Vec<Rows<u32>>,
-    /// How many there are in each region when everybody posts.
-    everybody: Vec<usize>,
+    regions: Vec<Region>,
     /// The region of each worker.
-    regions: Vec<Option<u32>>,
+    of_worker: Vec<Option<u32>>,
+}
+
+/// Where the peers of one worker post.
+#[derive(Debug, PartialEq)]
+struct Region {
+    senders: Senders,
+    /// The own places where each sender has neighbours.
+    receivers: Rows<u32>,
+    /// How many posts there are when everybody posts.
+    everybody: usize,
+}
+
+/// Who posts at the places of a region.
+#[derive(Debug, PartialEq)]
+enum Senders {
+    /// Of a worker of this process, all its peers, from this place of the layout on.
+    From(usize),
+    /// Of a worker of another rank, those with neighbours here.
+    Listed(Vec<PeerId>),
+}
+
+impl Senders {
+    fn sender(&self, place: u32, layout: &Layout) -> PeerId {
+        match self {
+            Self::From(first) => layout.peer(first + place as usize),
+            Self::Listed(peers) => peers[place as usize],
+        }
+    }
 }
 
 /// Where the posts of a worker's peers go.
@@ -62,24 +87,26 @@ pub(super) struct Map {
 pub(super) struct Reach {
     /// How long they are on their way.
     pub(super) latency: SimTime,
-    /// To which workers, and there to which place, by the place of the sender.
+    /// How many places this worker's peers have.
+    pub(super) places_here: u32,
+    /// To which workers of other ranks, and there to which place, by the place of the sender.
     targets: Rows<(u32, u32)>,
     /// How many places there are for this worker's peers, by worker.
     places: Vec<u32>,
 }
 
 impl Reach {
-    /// The workers that run a neighbour of the peer at this place; and the place of its posts there, of
-    /// how many.
+    /// The workers of other ranks that run a neighbour of the peer at this place; and the place of its
+    /// posts there, of how many.
     #[inline]
-    pub(super) fn of(&self, place: usize) -> impl Iterator<Item = (usize, (u32, u32))> {
+    pub(super) fn beyond(&self, place: usize) -> impl Iterator<Item = (usize, (u32, u32))> {
         let targets = self.targets.row(place).iter();
         targets.map(|&(worker, place)| (worker as usize, (place, self.places[worker as usize])))
     }
 }
 
-/// Both for a worker. A peer's place in another worker's region is its number among those of its own
-/// worker with links there, in the order of places: both sides count it alike.
+/// Both for a worker. A peer's place in the region of a worker of another rank is its number among those
+/// of its own worker with links there, in the order of places: both sides count it alike.
 pub(super) fn survey(
     layout: &Layout,
     topology: &Topology,
@@ -88,50 +115,52 @@ pub(super) fn survey(
 ) -> (Map, Reach) {
     let range = layout.range(worker);
     let workers = layout.shards();
+    let here = layout.shards_of(worker / layout.workers());
+    let ranks = workers > layout.workers();
     let mut ghosts = vec![Vec::new(); workers];
+    let mut linked = vec![false; workers];
     let mut places = vec![0; workers];
-    places[worker] = range.len() as u32;
     let mut targets = Rows::new();
-    let mut own = 0;
     for place in range.clone() {
         let begin = targets.items.len();
         for &neighbour in topology.neighbours(layout.peer(place)) {
             let there = layout.place(neighbour);
             let to = layout.worker(there);
+            linked[to] = true;
+            if here.contains(&to) {
+                continue;
+            }
             if targets.items[begin..].iter().all(|&(known, _)| known != to as u32) {
-                let at = if to == worker { (place - range.start) as u32 } else { places[to] };
-                places[to] += u32::from(to != worker);
-                own += usize::from(to == worker);
-                targets.items.push((to as u32, at));
+                targets.items.push((to as u32, places[to]));
+                places[to] += 1;
             }
-            if to != worker {
-                ghosts[to].push((there as u32, neighbour));
-            }
+            ghosts[to].push((there as u32, neighbour));
         }
-        targets.end();
+        if ranks {
+            targets.end();
+        }
     }
-    let reach = Reach { latency, targets, places };
+    let reach = Reach { latency, places_here: range.len() as u32, targets, places };
 
-    let mut regions = vec![None; workers];
-    regions[worker] = Some(0);
-    let (mut senders, mut everybody) = (vec![Vec::new()], vec![own]);
-    for (to, ghosts) in ghosts.iter_mut().enumerate().filter(|(_, ghosts)| !ghosts.is_empty()) {
-        ghosts.sort_unstable();
-        ghosts.dedup();
-        regions[to] = Some(senders.len() as u32);
-        senders.push(ghosts.iter().map(|&(_, peer)| peer).collect());
-        everybody.push(ghosts.len());
+    let mut of_worker = vec![None; workers];
+    of_worker[worker] = Some(0);
+    let mut owners = vec![worker];
+    for to in (0..workers).filter(|&to| linked[to] && to != worker) {
+        ghosts[to].sort_unstable();
+        ghosts[to].dedup();
+        of_worker[to] = Some(owners.len() as u32);
+        owners.push(to);
     }
     let mut slots = Rows::new();
-    let mut links = vec![Vec::new(); senders.len()];
+    let mut links = vec![Vec::new(); owners.len()];
     for place in range.clone() {
         for &neighbour in topology.neighbours(layout.peer(place)) {
             let there = layout.place(neighbour);
             let to = layout.worker(there);
-            let region = regions[to].unwrap_or_default();
+            let region = of_worker[to].unwrap_or_default();
             let at = match ghosts[to].binary_search(&(there as u32, neighbour)) {
                 Ok(at) => at,
-                Err(_) => there - range.start,
+                Err(_) => there - layout.range(to).start,
             };
             if to != worker {
                 links[region as usize].push((at as u32, (place - range.start) as u32));
@@ -140,27 +169,44 @@ pub(super) fn survey(
         }
         slots.end();
     }
-    let receivers = links.into_iter().zip(&senders).map(|(mut links, senders)| {
-        links.sort_unstable();
-        let mut rows = Rows::new();
-        let mut links = links.into_iter().peekable();
-        for sender in 0..senders.len() as u32 {
-            while let Some((_, receiver)) = links.next_if(|&(of, _)| of == sender) {
-                rows.items.push(receiver);
-            }
-            rows.end();
-        }
-        rows
+    let regions = owners.into_iter().zip(links).map(|(to, links)| {
+        let of_process = layout.range(to);
+        let (senders, everybody) = if here.contains(&to) {
+            let posting = |place: &usize| topology.degree(layout.peer(*place)) > 0;
+            let everybody = of_process.clone().filter(posting).count();
+            (Senders::From(of_process.start), everybody)
+        } else {
+            let peers: Vec<PeerId> = ghosts[to].iter().map(|&(_, peer)| peer).collect();
+            let everybody = peers.len();
+            (Senders::Listed(peers), everybody)
+        };
+        Region { senders, receivers: by_sender(links), everybody }
     });
-    let receivers = receivers.collect();
-    (Map { slots, senders, receivers, everybody, regions }, reach)
+    let regions = regions.collect();
+    (Map { slots, regions, of_worker }, reach)
+}
+
+/// The receivers of each sender, in their order.
+fn by_sender(mut links: Vec<(u32, u32)>) -> Rows<u32> {
+    links.sort_unstable();
+    let mut rows = Rows::new();
+    let mut links = links.into_iter().peekable();
+    let mut sender = 0;
+    while links.peek().is_some() {
+        while let Some((_, receiver)) = links.next_if(|&(of, _)| of == sender) {
+            rows.items.push(receiver);
+        }
+        rows.end();
+        sender += 1;
+    }
+    rows
 }
 
 /// The posts that arrive in the window that is being run, and where to look for them.
 pub(super) struct Board<M> {
     map: Option<Map>,
     /// By region.
-    posts: Vec<Posts<M>>,
+    posts: Vec<Arc<Posts<M>>>,
     /// When all of them arrive, where that is one time.
     time: Option<SimTime>,
     /// Of which round they are, where everybody has posted a vector of the same.
@@ -170,9 +216,18 @@ pub(super) struct Board<M> {
 impl<M> Board<M> {
     /// Without a map nothing is posted.
     pub(super) fn new(map: Option<Map>) -> Self {
-        let regions = map.as_ref().map_or(0, |map| map.senders.len());
-        let posts = (0..regions).map(|_| Posts::default()).collect();
-        Self { map, posts, time: None, round: None }
+        let mut board = Self { map, posts: Vec::new(), time: None, round: None };
+        board.posts = board.nothing();
+        board
+    }
+
+    /// No posts in any region.
+    pub(super) fn nothing(&self) -> Vec<Arc<Posts<M>>> {
+        self.regions_of_map().iter().map(|_| Arc::default()).collect()
+    }
+
+    fn regions_of_map(&self) -> &[Region] {
+        self.map.as_ref().map_or(&[], |map| &map.regions)
     }
 
     /// How many regions there are.
@@ -183,32 +238,35 @@ impl<M> Board<M> {
     /// The region of a worker's peers.
     pub(super) fn region(&self, worker: usize) -> Option<usize> {
         let map = self.map.as_ref()?;
-        map.regions[worker].map(|region| region as usize)
+        map.of_worker[worker].map(|region| region as usize)
     }
 
-    /// Begins a window: what has been posted for it is there, by region, and what was there before is
-    /// left in its place.
-    pub(super) fn open(&mut self, window: u64, next: &mut [Posts<M>]) {
-        for (now, next) in self.posts.iter_mut().zip(next) {
-            now.clear();
+    /// Begins a window: what has been posted for it is there, by region. What was there before is left in
+    /// its place, empty, where nobody else has it.
+    pub(super) fn open(&mut self, window: u64, coming: &mut [Arc<Posts<M>>]) {
+        for (now, next) in self.posts.iter_mut().zip(coming) {
             if next.window() == window {
                 std::mem::swap(now, next);
+                clear(next);
+            } else {
+                clear(now);
             }
         }
         let mut there = self.posts.iter().filter(|posts| !posts.is_empty());
         let first = there.next();
-        let (time, round) = (first.and_then(Posts::time), first.and_then(Posts::round));
+        let time = first.and_then(|posts| posts.time());
+        let round = first.and_then(|posts| posts.round());
         let one_time = there.clone().all(|posts| posts.time() == time);
         let one_round = there.all(|posts| posts.round() == round);
-        let everybody = self.map.iter().flat_map(|map| &map.everybody);
-        let complete = self.posts.iter().zip(everybody).all(|(posts, all)| posts.len() == *all);
+        let mut regions = self.posts.iter().zip(self.regions_of_map());
+        let complete = regions.all(|(posts, region)| posts.len() == region.everybody);
         self.time = time.filter(|_| one_time);
         self.round = round.filter(|_| one_time && one_round && complete);
     }
 
     /// How many posts there are.
     pub(super) fn len(&self) -> usize {
-        self.posts.iter().map(Posts::len).sum()
+        self.posts.iter().map(|posts| posts.len()).sum()
     }
 
     /// When all posts arrive, where that is one time.
@@ -220,6 +278,12 @@ impl<M> Board<M> {
     #[inline]
     fn slots(&self, place: usize) -> &[Slot] {
         self.map.as_ref().map_or(&[], |map| map.slots.row(place))
+    }
+
+    /// Whether the peer at an own place has anywhere to look.
+    #[inline]
+    pub(super) fn looks(&self, place: usize) -> bool {
+        !self.slots(place).is_empty()
     }
 
     /// What is at a slot.
@@ -238,37 +302,49 @@ impl<M> Board<M> {
 }
 
 impl<M: Wire + Clone> Board<M> {
-    /// Takes everything down. Every receiver gets a message of its own: at an own place, from a peer;
-    /// `own` says who stands at an own place.
+    /// Takes everything down. Every receiver gets a message of its own: at an own place, from a peer.
     pub(super) fn take_down(
         &mut self,
-        own: impl Fn(usize) -> PeerId,
+        layout: &Layout,
         mut send: impl FnMut(u32, PeerId, &Head, Settled<M>),
     ) {
         let Some(map) = &self.map else { return };
-        for (region, posts) in self.posts.iter_mut().enumerate() {
+        for (number, (posts, region)) in self.posts.iter_mut().zip(&map.regions).enumerate() {
             for &place in posts.who() {
                 let Some(head) = posts.head(place) else { continue };
+                let sender = region.senders.sender(place, layout);
                 let message = || posts.said(place, head).to_message();
-                if let Some(&sender) = map.senders[region].get(place as usize) {
-                    let receivers = map.receivers[region].row(place as usize);
-                    receivers.iter().for_each(|&to| send(to, sender, head, message()));
-                } else {
+                if number == 0 {
                     let near = map.slots.row(place as usize).iter();
-                    let sender = own(place as usize);
                     near.filter(|slot| slot.region == 0)
                         .for_each(|slot| send(slot.place, sender, head, message()));
+                } else {
+                    let receivers = region.receivers.row(place as usize);
+                    receivers.iter().for_each(|&to| send(to, sender, head, message()));
                 }
             }
-            posts.clear();
+            clear(posts);
         }
         (self.time, self.round) = (None, None);
     }
 
-    /// Who the neighbours of a region's sender are, by own place.
-    pub(super) fn receivers(&self, region: usize, sender: u32) -> (PeerId, &[u32]) {
-        let map = self.map.as_ref().expect("posts come by the map");
-        (map.senders[region][sender as usize], map.receivers[region].row(sender as usize))
+    /// Who a region's sender is, and its neighbours, by own place.
+    pub(super) fn receivers(
+        &self,
+        region: usize,
+        sender: u32,
+        layout: &Layout,
+    ) -> (PeerId, &[u32]) {
+        let Region { senders, receivers, .. } = &self.regions_of_map()[region];
+        (senders.sender(sender, layout), receivers.row(sender as usize))
+    }
+}
+
+/// Leaves no posts: the memory stays where nobody else looks at it.
+fn clear<M>(posts: &mut Arc<Posts<M>>) {
+    match Arc::get_mut(posts) {
+        Some(posts) => posts.clear(),
+        None => *posts = Arc::default(),
     }
 }
 

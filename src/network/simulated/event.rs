@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::posts::Posts;
 use crate::privacy::{Pack, Settled, Wire, WireError};
@@ -61,6 +62,7 @@ pub(super) struct Pending<M> {
     /// Whose it is.
     pub from: usize,
     pub events: Vec<Event<M>>,
+    /// Posts for a worker of another rank; those for one of the same process are not made twice.
     pub posts: Posts<M>,
 }
 
@@ -133,6 +135,8 @@ impl Verdict {
 /// What one worker hands another between two windows.
 pub(super) struct Batch<M> {
     pub pending: Pending<M>,
+    /// All posts of the sender's peers, if there are any for the receiver's to look at.
+    pub posts: Option<Arc<Posts<M>>>,
     /// The earliest window in which the sender knows of something to do, anywhere.
     pub next: Option<u64>,
     pub verdict: Verdict,

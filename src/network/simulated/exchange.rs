@@ -142,8 +142,12 @@ impl<M> Within<M> {
         let mut next = shard.next_window();
         let told = next;
         for (worker, sender) in &self.to {
-            let pending = if failed { Pending::of(*worker) } else { shard.take_outgoing(*worker) };
-            let _ = sender.send(Batch { pending, next: told, verdict: own });
+            let (pending, posts) = if failed {
+                (Pending::of(*worker), None)
+            } else {
+                (shard.take_outgoing(*worker), shard.posted_for(*worker))
+            };
+            let _ = sender.send(Batch { pending, posts, next: told, verdict: own });
         }
         if failed {
             return (verdict, None);
@@ -151,7 +155,7 @@ impl<M> Within<M> {
         for receiver in &self.from {
             match wait(receiver) {
                 Ok(batch) => {
-                    shard.accept(batch.pending);
+                    shard.accept(batch.pending, batch.posts);
                     next = [next, batch.next].into_iter().flatten().min();
                     verdict = verdict.max(batch.verdict);
                 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::board::Reach;
 use super::event::{Event, Pending, Queue, What};
@@ -15,8 +16,12 @@ pub(super) struct Mail<'a, M> {
     pub(super) worker: usize,
     pub(super) layout: &'a Layout,
     pub(super) queue: Queue<M>,
-    /// Posts that arrive in the window after the one that is being run, by region.
-    pub(super) posts: Vec<Posts<M>>,
+    /// Posts of this worker's peers that arrive in the window after the one that is being run.
+    pub(super) posts: Posts<M>,
+    /// The same once the window is over, and those of others, by region.
+    pub(super) coming: Vec<Arc<Posts<M>>>,
+    /// Earlier posts of this worker's peers: memory that is used again when nobody looks at it any more.
+    pub(super) earlier: Vec<Arc<Posts<M>>>,
     pub(super) outgoing: Vec<Pending<M>>,
     /// The earliest window among what goes out.
     pub(super) outgoing_next: Option<u64>,
@@ -58,8 +63,27 @@ impl<M> Mail<'_, M> {
     /// The earliest window in which this worker knows of something to do, its own or others': asked once
     /// at the end of a window.
     pub(super) fn next_window(&mut self) -> Option<u64> {
-        let posts = self.posts.iter().filter(|posts| !posts.is_empty()).map(Posts::window).min();
+        let coming = self.coming.iter().filter(|posts| !posts.is_empty());
+        let posts = coming.map(|posts| posts.window()).min();
         [self.queue.next(), posts, self.outgoing_next.take()].into_iter().flatten().min()
+    }
+
+    /// The window is over: what was posted in it may be looked at, and nothing more is posted there.
+    pub(super) fn publish(&mut self) {
+        if self.posts.is_empty() {
+            return;
+        }
+        let unused = self.earlier.iter().position(|posts| Arc::strong_count(posts) == 1);
+        let unused = unused.and_then(|at| Arc::into_inner(self.earlier.swap_remove(at)));
+        let posts = Arc::new(std::mem::replace(&mut self.posts, unused.unwrap_or_default()));
+        self.posts.clear();
+        self.earlier.push(Arc::clone(&posts));
+        self.coming[0] = posts;
+    }
+
+    /// What was posted in the window that is over, if anything.
+    pub(super) fn posted(&self) -> Option<Arc<Posts<M>>> {
+        self.coming.first().filter(|posts| !posts.is_empty()).cloned()
     }
 
     /// Takes the earliest own event if it comes before `limit`.
@@ -85,21 +109,40 @@ impl<M: Wire + Clone> Mail<'_, M> {
         said: &Said<'_, M>,
     ) {
         let window = self.queue.window(time);
-        let next = window == self.window.unwrap_or(0) + 1;
-        for (worker, at) in reach.of(place) {
-            let here = worker == self.worker;
-            let posts = if here { &mut self.posts[0] } else { &mut self.outgoing[worker].posts };
-            if next && posts.put(at, (time, sequence, window), said) {
-                if !here {
-                    self.leaves(window);
-                }
-                continue;
+        // What was posted at the start may still be under way in window 0, and is not added to.
+        let under_way = self.coming.first().is_some_and(|posts| posts.window() == window);
+        let next = window == self.window.unwrap_or(0) + 1 && !under_way;
+        let at = (time, sequence, window);
+        let own = self.layout.shards_of(self.worker / self.layout.workers());
+        if !(next && self.posts.put((place as u32, reach.places_here), at, said)) {
+            self.tell_each((sender, neighbours), (time, sequence), said, |worker| {
+                own.contains(&worker)
+            });
+        }
+        for (worker, place) in reach.beyond(place) {
+            if next && self.outgoing[worker].posts.put(place, at, said) {
+                self.leaves(window);
+            } else {
+                self.tell_each((sender, neighbours), (time, sequence), said, |there| {
+                    there == worker
+                });
             }
-            for &receiver in neighbours {
-                if self.layout.worker(self.layout.place(receiver)) == worker {
-                    let what = What::Arrival(said.to_message());
-                    self.post(Event { time, receiver, sender, sequence, what });
-                }
+        }
+    }
+
+    /// An event for each neighbour that such a worker runs.
+    #[cold]
+    fn tell_each(
+        &mut self,
+        (sender, neighbours): (PeerId, &[PeerId]),
+        (time, sequence): (SimTime, u64),
+        said: &Said<'_, M>,
+        such: impl Fn(usize) -> bool,
+    ) {
+        for &receiver in neighbours {
+            if such(self.layout.worker(self.layout.place(receiver))) {
+                let what = What::Arrival(said.to_message());
+                self.post(Event { time, receiver, sender, sequence, what });
             }
         }
     }

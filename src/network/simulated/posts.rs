@@ -1,8 +1,8 @@
 //! Posts: what peers say to all their neighbours at once.
 //!
-//! Every peer has a place for one post in each worker that runs a neighbour of it, the same in every
-//! window: receivers look there, nobody is sent anything. Vectors lie one after the other, so that to
-//! post is to copy, and the posts for another worker are a few arrays that go over as they are.
+//! Every peer has a place for one post, the same in every window: receivers look there, nobody is sent
+//! anything. Vectors lie one after the other, so that to post is to copy. All workers of a process look at
+//! the same posts; for each worker of another rank there are those of the peers with neighbours there.
 
 use crate::privacy::{Pack, Settled, Wire, WireError};
 use crate::units::{Round, SimTime};
@@ -94,7 +94,7 @@ impl<M> Posts<M> {
 
     /// Puts a post up at a place, of so many; not where the place is taken, or where vectors are of
     /// another length. Returns whether it has.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put(
         &mut self,
         (place, places): (u32, u32),
@@ -107,17 +107,18 @@ impl<M> Posts<M> {
         if self.window != window {
             self.begin(window, places as usize);
         }
-        if self.heads[place as usize].window == window {
+        let head = &mut self.heads[place as usize];
+        if head.window == window {
             return false;
         }
         let (round, message) = match *said {
             Said::Vector(round, vector) => {
-                if self.room != Some(vector.len()) && !self.make_room(vector.len(), places as usize)
-                {
-                    return false;
+                if self.room != Some(vector.len()) {
+                    return self.make_room(vector.len(), places as usize)
+                        && self.put((place, places), (time, sequence, window), said);
                 }
                 let at = self.stride * place as usize;
-                self.numbers[at..at + self.length].copy_from_slice(vector);
+                self.numbers[at..at + vector.len()].copy_from_slice(vector);
                 (round, 0)
             }
             Said::Message(message) => {
@@ -125,7 +126,7 @@ impl<M> Posts<M> {
                 (Round(0), self.messages.len() as u32)
             }
         };
-        self.heads[place as usize] = Head { time, sequence, window, round, message };
+        *head = Head { time, sequence, window, round, message };
         if self.who.is_empty() {
             self.first = (time, round);
         }
@@ -212,20 +213,6 @@ impl<M> Posts<M> {
             None => {
                 let vector = &self.vector(place)[..self.length];
                 Said::Vector(head.round, vector)
-            }
-        }
-    }
-}
-
-impl<M: Wire + Clone> Posts<M> {
-    /// Puts up others of the same window; what finds its place taken is left over.
-    pub(super) fn add(&mut self, others: &Self, mut left_over: impl FnMut(u32, &Head, Settled<M>)) {
-        for &place in &others.who {
-            let Some(head) = others.head(place) else { continue };
-            let said = others.said(place, head);
-            let at = (place, others.heads.len() as u32);
-            if !self.put(at, (head.time, head.sequence, head.window), &said) {
-                left_over(place, head, said.to_message());
             }
         }
     }

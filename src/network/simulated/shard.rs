@@ -117,7 +117,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                 worker,
                 layout,
                 queue: Queue::new(links.window(), layout.workers() - 1),
-                posts: (0..board.regions()).map(|_| Posts::default()).collect(),
+                posts: Posts::default(),
+                coming: board.nothing(),
+                earlier: Vec::new(),
                 outgoing: (0..layout.shards()).map(|_| Pending::of(worker)).collect(),
                 outgoing_next: None,
                 own: BinaryHeap::new(),
@@ -170,7 +172,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// The rest of it.
     pub(super) fn interior(&mut self, window: Option<u64>, asked_to_stop: &impl Fn() -> bool) {
         match window {
-            None => self.start(Turn::Interior),
+            None => {
+                self.start(Turn::Interior);
+                self.mail.publish();
+            }
             Some(_) => {
                 if !self.broken_off {
                     self.run_window(Turn::Interior, asked_to_stop);
@@ -201,10 +206,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     fn open_window(&mut self, window: u64) {
         let mut events = self.mail.queue.take(window);
         self.mail.window = Some(window);
-        self.board.open(window, &mut self.mail.posts);
+        self.board.open(window, &mut self.mail.coming);
         if self.board.len() < self.peers.len() / 8 {
             let peer = |place| self.layout.peer(self.first + place);
-            self.board.take_down(peer, |receiver, sender, head, message| {
+            self.board.take_down(self.layout, |receiver, sender, head, message| {
                 events.push(Event {
                     time: head.time,
                     receiver: peer(receiver as usize),
@@ -238,6 +243,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// All of the window has happened.
     fn close_window(&mut self) {
         self.mail.window = None;
+        self.mail.publish();
         self.mail.queue.recycle(std::mem::take(&mut self.happening));
     }
 
@@ -290,12 +296,15 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             if !self.is_turn_of(place, turn) {
                 continue;
             }
-            let neighbours = self.topology.neighbours(receiver);
             // Neighbours are in the order of their numbers: posts of one time are in their order.
             if let (Some(time), []) = (board.time(), own) {
-                let mut next = (!neighbours.is_empty()).then_some(0);
+                let mut next = board.looks(place).then_some(0);
                 while let Some(first) = next {
                     next = self.deliver_posts((receiver, place), time, &board, first);
+                    if next.is_none() {
+                        break;
+                    }
+                    let neighbours = self.topology.neighbours(receiver);
                     // What it made for itself meanwhile may come before the next of them.
                     let first = next.and_then(|next| board.heads(place).find(|(k, _)| *k >= next));
                     let order = first.map(|(k, head)| (head.time, neighbours[k], head.sequence));
@@ -306,6 +315,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                     }
                 }
             } else {
+                let neighbours = self.topology.neighbours(receiver);
                 due.clear();
                 due.extend(own.iter().map(|&at| (events[at as usize].order(), Err(at))));
                 due.extend(board.heads(place).map(|(neighbour, head)| {

@@ -2,9 +2,9 @@
 
 use crate::learn::{LANES, Padded, prefetch};
 
-/// w, γ, two sums, then w~, η/n and w̄ where they are asked for, then the solver's, one after the other,
-/// each with zeros up to a multiple of [`LANES`]. A million peers take a million blocks, not ten million
-/// small pieces all over the heap.
+/// w, γ, then w~ and η/n where they are asked for, then the solver's: what every round goes over. Behind
+/// them two sums, and w̄ where it is asked for. Each goes on with zeros up to a multiple of [`LANES`]. A
+/// million peers take a million blocks, not ten million small pieces all over the heap.
 #[derive(Debug)]
 pub(super) struct Numbers {
     block: Box<[f64]>,
@@ -79,21 +79,21 @@ impl Numbers {
     /// All of them.
     #[inline]
     pub(super) fn split(&mut self) -> Vectors<'_> {
-        let d = self.dimension as usize;
-        let stride = d.next_multiple_of(LANES);
+        let (d, solver) = (self.dimension as usize, self.solver as usize);
+        let Kinds { sent, eta, average } = self.kinds;
         let mut rest = &mut *self.block;
-        let mut next = |there: bool| {
-            let (vector, more) =
-                std::mem::take(&mut rest).split_at_mut(if there { stride } else { 0 });
+        let mut next = |length: usize| {
+            let padded = length.next_multiple_of(LANES);
+            let (vector, more) = std::mem::take(&mut rest).split_at_mut(padded);
             rest = more;
-            let length = d.min(vector.len());
             &mut vector[..length]
         };
-        let (w, gamma, sum, theirs) = (next(true), next(true), next(true), next(true));
-        let sent = next(self.kinds.sent);
-        let eta = next(self.kinds.eta);
-        let average = next(self.kinds.average);
-        let solver = &mut rest[..self.solver as usize];
+        let (w, gamma) = (next(d), next(d));
+        let sent = next(if sent { d } else { 0 });
+        let eta = next(if eta { d } else { 0 });
+        let solver = next(solver);
+        let (sum, theirs) = (next(d), next(d));
+        let average = next(if average { d } else { 0 });
         Vectors { w, gamma, sum, theirs, sent, eta, average, solver }
     }
 
@@ -104,23 +104,22 @@ impl Numbers {
         let each = (self.dimension as usize).div_ceil(LANES);
         let (w, rest) = fours.split_at_mut(each);
         let (gamma, rest) = rest.split_at_mut(each);
-        let (sum, rest) = rest.split_at_mut(each);
-        let (sent, rest) = rest[each..].split_at(if self.kinds.sent { each } else { 0 });
-        let (eta, rest) = rest.split_at(if self.kinds.eta { each } else { 0 });
-        let solver = &rest[if self.kinds.average { each } else { 0 }..];
-        Fours { w, gamma, sum, sent, eta, solver }
+        let (sent, rest) = rest.split_at_mut(if self.kinds.sent { each } else { 0 });
+        let (eta, rest) = rest.split_at_mut(if self.kinds.eta { each } else { 0 });
+        let (solver, rest) = rest.split_at_mut((self.solver as usize).div_ceil(LANES));
+        Fours { w, gamma, sum: &mut rest[..each], sent, eta, solver }
     }
 
     /// Σ_l w~_l of the round that is under way.
     #[inline]
     pub(super) fn theirs(&mut self) -> &mut [f64] {
-        let stride = self.stride();
-        &mut self.block[3 * stride..][..self.dimension as usize]
+        let at = self.sums_at() + self.stride();
+        &mut self.block[at..][..self.dimension as usize]
     }
 
-    /// Asks for all of them, to be near when they are needed.
+    /// Asks for those that a round goes over, to be near when they are needed.
     pub(super) fn expect(&self) {
-        prefetch(&self.block);
+        prefetch(&self.block[..self.sums_at()]);
     }
 
     /// w_i.
@@ -132,24 +131,30 @@ impl Numbers {
     /// γ_i.
     #[cfg(test)]
     pub(super) fn gamma(&self) -> &[f64] {
-        self.vector(1)
+        self.vector(self.stride())
     }
 
     /// Σ_l (w~_i + w~_l) of the last complete round.
     pub(super) fn sum(&self) -> &[f64] {
-        self.vector(2)
+        self.vector(self.sums_at())
     }
 
     /// w~_i, as it was sent last.
     pub(super) fn sent(&self) -> &[f64] {
-        self.vector(if self.kinds.sent { 4 } else { 0 })
+        self.vector(if self.kinds.sent { 2 * self.stride() } else { 0 })
     }
 
     fn stride(&self) -> usize {
         (self.dimension as usize).next_multiple_of(LANES)
     }
 
-    fn vector(&self, number: usize) -> &[f64] {
-        &self.block[number * self.stride()..][..self.dimension as usize]
+    /// Where the two sums begin.
+    fn sums_at(&self) -> usize {
+        let vectors = 2 + usize::from(self.kinds.sent) + usize::from(self.kinds.eta);
+        Self::length(self.dimension as usize, vectors, self.solver as usize)
+    }
+
+    fn vector(&self, at: usize) -> &[f64] {
+        &self.block[at..][..self.dimension as usize]
     }
 }

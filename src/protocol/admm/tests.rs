@@ -402,7 +402,7 @@ fn a_replaced_record_moves_the_argmin_no_further_than_is_booked_and_nearly_as_fa
         let objective = Objective::mean(Samples::new(x, y), Loss::Logistic);
         let mut w = vec![0.0; b.len()];
         let problem = Subproblem { objective, quadratic, linear: b };
-        let mut numbers = vec![0.0; ChordNewton::numbers(m, b.len())];
+        let mut numbers = vec![0.0; ChordNewton::numbers(m, b.len(), Loss::Logistic)];
         let solved =
             ChordNewton::new().solve(&problem, &mut w, &mut numbers, 1e-13, &mut Vec::new());
         assert!(solved.converged);

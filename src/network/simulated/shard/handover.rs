@@ -1,6 +1,9 @@
 //! What a worker gives to others between two windows, and what it takes from them.
 
+use std::sync::Arc;
+
 use super::super::event::{Event, Pending, What};
+use super::super::posts::Posts;
 use super::Shard;
 use crate::network::observe::Probe;
 use crate::network::peer::Peer;
@@ -17,37 +20,28 @@ impl<P: Peer, R: Probe> Shard<'_, P, R> {
         std::mem::replace(&mut self.mail.outgoing[worker], next)
     }
 
-    /// Takes what another worker has for this one. The memory of its posts is used again for those that
-    /// go there.
-    pub(in super::super) fn accept(&mut self, pending: Pending<P::Message>) {
-        let Pending { from, events, mut posts } = pending;
-        self.mail.queue.accept(events);
-        if posts.is_empty() {
-            return;
+    /// What its peers have posted, for another worker of the process whose peers may look at it.
+    pub(in super::super) fn posted_for(&self, worker: usize) -> Option<Arc<Posts<P::Message>>> {
+        self.board.region(worker)?;
+        self.mail.posted()
+    }
+
+    /// Takes what another worker of the process has for this one.
+    pub(in super::super) fn accept(
+        &mut self,
+        pending: Pending<P::Message>,
+        posts: Option<Arc<Posts<P::Message>>>,
+    ) {
+        self.mail.queue.accept(pending.events);
+        if let (Some(region), Some(posts)) = (self.board.region(pending.from), posts) {
+            self.mail.coming[region] = posts;
         }
-        let Some(region) = self.board.region(from) else { return };
-        let next = &mut self.mail.posts[region];
-        if next.window() != posts.window() {
-            std::mem::swap(next, &mut posts);
-            let outgoing = &mut self.mail.outgoing[from].posts;
-            if outgoing.is_empty() {
-                posts.clear();
-                *outgoing = posts;
-            }
-            return;
-        }
-        // Some have come before.
-        let mut late = Vec::new();
-        next.add(&posts, |sender, head, message| {
-            late.push((sender, head.time, head.sequence, message))
-        });
-        self.send_late(region, late);
     }
 
     /// What found its place on the board taken, as events.
     fn send_late(&mut self, region: usize, late: Vec<Late<P::Message>>) {
         for (sender, time, sequence, message) in late {
-            let (sender, receivers) = self.board.receivers(region, sender);
+            let (sender, receivers) = self.board.receivers(region, sender, self.layout);
             for &place in receivers {
                 let receiver = self.layout.peer(self.first + place as usize);
                 let what = What::Arrival(message.clone());
@@ -85,7 +79,10 @@ impl<P: Peer, R: Probe> Shard<'_, P, R> {
         let left_over = |sender, time, sequence, message| {
             late.push((sender, time, sequence, message));
         };
-        self.mail.posts[region].unpack(bytes, left_over)?;
+        // Nobody else looks at what came from another rank.
+        if let Some(posts) = Arc::get_mut(&mut self.mail.coming[region]) {
+            posts.unpack(bytes, left_over)?;
+        }
         self.send_late(region, late);
         Ok(())
     }
