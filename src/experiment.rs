@@ -4,6 +4,7 @@ mod assembly;
 mod directory;
 mod filed;
 mod fingerprint;
+mod left;
 mod observed;
 mod outline;
 mod prediction;

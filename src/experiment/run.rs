@@ -8,8 +8,8 @@ use thiserror::Error;
 
 use super::assembly::{Assembly, Solve, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
-use super::filed::{Filed, Filing};
 use super::fingerprint::fingerprint;
+use super::left::{LeftOnRanks, of_each};
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
@@ -21,11 +21,11 @@ use super::walk;
 use crate::data::DataError;
 use crate::learn::CentralError;
 use crate::measure::{
-    Accounting, FILMED_PEERS, LocalFigures, Metric, Recorder, Scorer, Survey, What, fitted_rate,
+    Accounting, FILMED_PEERS, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate,
 };
 use crate::network::{
     self, Ending, Engine, EngineKind, Flow, Layout, Links, Measured, NetworkError, Outcome, Peer,
-    Ranks, Schedule, Share, Surveyed,
+    Ranks, Schedule,
 };
 use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
@@ -357,9 +357,6 @@ pub(super) fn execute_with(
     })
 }
 
-/// Rank 0 takes what so many peers left at a time.
-const TAKEN_AT_A_TIME: usize = 1 << 14;
-
 /// Graphs up to this size get their theory with every run; `hushmesh predict` takes any.
 pub const PREDICTED_PEERS: usize = 1000;
 
@@ -598,7 +595,7 @@ fn run_repeat(
         rows: journeys,
         work: partings.iter().map(PeerWork::of).collect(),
     });
-    let mut exposure = seen.map(|seen: Surveyed<Survey>| seen.found.exposure).unwrap_or_default();
+    let mut exposure = seen.map(|seen| seen.found.exposure).unwrap_or_default();
     if tokens.is_some() {
         // Of a repeat that was cut short only the rows are known, which are of tokens: together they
         // tell no more than this.
@@ -647,57 +644,4 @@ fn run_repeat(
         frames,
         rows,
     })
-}
-
-/// What peers left in the last measured round, where it stayed on ranks.
-#[derive(Default)]
-struct LeftOnRanks {
-    /// Their models, unless they were filed.
-    states: Vec<f64>,
-    filed: Option<Filed>,
-    locals: Vec<LocalFigures>,
-    epsilons: Vec<f64>,
-}
-
-impl LeftOnRanks {
-    /// Takes it from all ranks, some peers at a time; models go to a file if there is a directory.
-    fn taken(
-        leader: &Leader<'_>,
-        share: &Share<LocalFigures>,
-        (assembly, repeat): (&Assembly, u32),
-        directory: Option<&RunDirectory>,
-        bound: impl Fn(&Exposure) -> Epsilon,
-    ) -> Result<Self, ExperimentError> {
-        let (n, d) = (assembly.topology.peers(), assembly.data.train.dimension());
-        let (mut left, every) = (Self::default(), listed_every(n));
-        let mut filing =
-            directory.map(|directory| directory.file_states(repeat, n * d)).transpose()?;
-        for first in (0..n).step_by(TAKEN_AT_A_TIME) {
-            let numbers = first..n.min(first + TAKEN_AT_A_TIME);
-            let Some(row) = leader.take_over(share, numbers.clone())? else { continue };
-            match &mut filing {
-                Some(filing) => filing.write(&row.scored)?,
-                None => left.states.extend(row.scored),
-            }
-            left.epsilons.extend(of_each(&row.exposures, &bound));
-            let listed = numbers.zip(row.locals).filter(|(k, _)| k.is_multiple_of(every));
-            left.locals.extend(listed.map(|(_, local)| local));
-        }
-        left.filed = filing.map(Filing::finish).transpose()?;
-        Ok(left)
-    }
-}
-
-/// A bound for each peer. Most peers are like the one before them, and bounds cost a search.
-fn of_each<'a>(exposures: &'a [Exposure], bound: impl Fn(&Exposure) -> Epsilon) -> Vec<f64> {
-    let mut last: Option<(&Exposure, f64)> = None;
-    let of = |exposure: &'a Exposure| match last {
-        Some((same, epsilon)) if same == exposure => epsilon,
-        _ => {
-            let Epsilon(epsilon) = bound(exposure);
-            last = Some((exposure, epsilon));
-            epsilon
-        }
-    };
-    exposures.iter().map(of).collect()
 }

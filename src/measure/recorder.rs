@@ -182,7 +182,9 @@ impl<'a> Recorder<'a> {
 
     /// Takes a complete row; says whether it is the last.
     pub fn record(&mut self, row: Row<LocalFigures>) -> Flow {
-        let optimum = self.compare.optimum.map(|(w, _)| w);
+        // That of tokens is the optima of all tasks, one after the other.
+        let of_peers = row.journeys.is_empty();
+        let optimum = self.compare.optimum.filter(|_| of_peers).map(|(w, _)| w);
         let surveyor = Surveyor {
             train: self.train,
             scored: self.scored,
@@ -192,7 +194,7 @@ impl<'a> Recorder<'a> {
         if let Some(frames) = &mut self.frames {
             frames.take(&row, &found.mean(), optimum);
         }
-        if !row.journeys.is_empty() {
+        if !of_peers {
             self.journeys.push(row.journeys.clone());
         }
         let Row { round, time, messages, bytes, .. } = row;

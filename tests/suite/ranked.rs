@@ -122,7 +122,9 @@ fn many_peers_stop_early_on_ranks() {
     is_one_result(&[many, rows, "model.loss=squared", late, what, rounds, gap]);
     let noise = "protocol.admm.primal_noise={deviation: 2, decay: 0.95}";
     let budget = "measure.stop={epsilon: 6}";
-    is_one_result(&[many, rows, late, what, rounds, noise, budget]);
+    let classes = "data={source: {linear-logistic: {dimension: 2, norm: 1}}, samples: {per-peer: 2}, \
+                   preprocess: [unit-sphere]}";
+    is_one_result(&[many, classes, late, what, rounds, noise, budget]);
     let steep = "protocol={gradient-descent: {step: 1.0e+30, rounds: 20}}";
     is_one_result(&[many, rows, "model.loss=squared", late, what, steep]);
 }
