@@ -47,6 +47,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
+    type Found = ();
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 

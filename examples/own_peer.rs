@@ -92,6 +92,7 @@ struct Plain;
 
 impl Probe for Plain {
     type Local = ();
+    type Found = ();
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 

@@ -2,7 +2,9 @@
 
 mod assembly;
 mod directory;
+mod filed;
 mod fingerprint;
+mod left;
 mod observed;
 mod outline;
 mod prediction;
@@ -19,12 +21,13 @@ pub use assembly::{Assembly, Solve};
 pub use directory::{
     ASKED, COMPLETE, DirectoryError, RunDirectory, SCENARIO, STUDY, npy, write_npy,
 };
+pub use filed::{Filed, npy_header, write_numbers};
 pub use fingerprint::fingerprint;
 pub use outline::{Outline, PeerMemory};
 pub use prediction::{Item, Prediction, Reading, predict};
 pub use promised::{coalition, promise};
 pub use ranked::{Leader, common_workers, follow};
-pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
+pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult, listed_every};
 pub use run::{
     ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
 };

@@ -5,6 +5,7 @@
 
 pub(crate) mod columns;
 mod config;
+mod exact_sum;
 mod frames;
 mod metric;
 pub(crate) mod nan;
@@ -13,9 +14,11 @@ mod probe;
 mod rate;
 mod recorder;
 mod statistics;
+mod survey;
 mod thinning;
 
 pub use config::{MeasureConfig, StopConfig, What};
+pub use exact_sum::ExactSum;
 pub use frames::{FILMED_PEERS, Frames, Numbers};
 pub use metric::{Metric, Shape, SumShape, TokenShape};
 pub use paired::{Paired, holm};
@@ -23,4 +26,5 @@ pub use probe::{LocalFigures, Perturbed, Reference, Scorer};
 pub use rate::fitted_rate;
 pub use recorder::{Accounting, Comparison, Divergence, MeasuredRow, Recorder};
 pub use statistics::{Estimate, student_quantile};
+pub use survey::Survey;
 pub use thinning::{RunSize, Scored, Thinning};

@@ -21,6 +21,7 @@ mod links;
 mod observe;
 mod peer;
 mod ranks;
+mod share;
 mod simulated;
 mod threads;
 
@@ -33,11 +34,12 @@ pub use config::{
 pub use context::Context;
 pub use error::NetworkError;
 pub use links::Links;
-pub use observe::{Flow, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
+pub use observe::{Flow, Found, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
 pub use peer::{Peer, Received};
 #[cfg(feature = "mpi")]
 pub use ranks::Mpi;
 pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
+pub use share::{Share, Surveyed};
 pub use simulated::{Arrival, Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
@@ -78,13 +80,24 @@ pub struct Outcome<L> {
     pub totals: Totals,
     /// What peers with models of their own left behind in such a run, in peer order.
     pub partings: Vec<Parting<L>>,
+    /// What the peers of this rank left in the last measured round, where rows [stay on
+    /// ranks](Schedule::surveyed).
+    pub share: Option<Share<L>>,
 }
 
 impl<L> Outcome<L> {
     /// One that was cut short.
     fn cut_short(ending: Ending) -> Self {
-        Self { ending, totals: Totals::default(), partings: Vec::new() }
+        Self { ending, totals: Totals::default(), partings: Vec::new(), share: None }
     }
+}
+
+/// A row, as it is handed over by ranks.
+pub enum Measured<R: Probe> {
+    /// All of it.
+    Whole(Row<R::Local>),
+    /// What is known of it, where it stays with its peers.
+    Surveyed(Surveyed<R::Found>),
 }
 
 /// Runs the peers, peer i on node i, until they are done, are stopped or are stuck.
@@ -114,7 +127,8 @@ pub fn run<P: Peer, R: Probe>(
 
 /// The same on one of several ranks, which has made only its own peers, in the order of
 /// [`Layout::peers_of`]. Rows are handed over and the outcome is known on rank 0; others come back with
-/// an outcome that says nothing.
+/// an outcome that says nothing but what their own peers left. Where rows [stay on
+/// ranks](Schedule::surveyed), what is known of them is handed over in their place.
 ///
 /// # Errors
 /// As [`run`], on rank 0; and a rank that is no more, on all.
@@ -125,7 +139,7 @@ pub fn run_on_ranks<P: Peer, R: Probe>(
     peers: Vec<P>,
     observation: (&R, Schedule),
     interrupt: &AtomicBool,
-    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+    on_row: &mut dyn FnMut(Measured<R>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
     assert_eq!(peers.len(), layout.peers_of(ranks.rank()).len(), "one peer per place");
     let home = (layout, Some(ranks));

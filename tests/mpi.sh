@@ -4,6 +4,8 @@
 # dies, scenarios that differ, an engine that knows no ranks.
 #
 #   cargo build --release --features mpi && tests/mpi.sh target/release/hushmesh
+#
+# OTHER names a program of another version, to be refused beside this one; tests/other-version.sh builds one.
 set -eu
 
 program=${1:-target/release/hushmesh}
@@ -36,6 +38,12 @@ agree() {
     "$program" run "$scenario" "$@" --workers 1 --quiet --out "$work/one"
     "$program" run "$scenario" "$@" --workers 2 --quiet --out "$work/workers-2"
     same workers-2
+    "$program" run "$scenario" "$@" --workers 1 --portable --quiet --out "$work/portable"
+    if ! cmp -s "$work/one/complete" "$work/portable/complete"; then
+        echo "  portable differs"
+        failed=1
+    fi
+    rm -rf "$work/portable"
     for ranks in 1 2 3 4; do
         for workers in ${WORKERS:-1}; do
             out=ranks-$ranks-of-$workers
@@ -53,6 +61,18 @@ agree "admm, uneven samples" scenarios/uneven.yaml \
     --set repeat=1 --set protocol.admm.rounds=30
 agree "admm, a large ring" scenarios/large-ring.yaml \
     --set topology.ring.peers=3000 --set protocol.admm.rounds=10
+agree "admm, many peers in other places than their numbers" scenarios/large-ring.yaml \
+    --set 'topology={random-geometric: {peers: 1500, radius: 0.07}}' --set protocol.admm.rounds=6
+{
+    echo "links:"
+    for k in 0 1 2 3 4 5 6 7 8 9 10; do
+        echo "  - [p$((k * 5 % 11)), p$(((k + 1) * 5 % 11)), {latency: 0.00$((1 + k % 7))}]"
+        echo "  - [p$k, p$(((k + 2) % 11))]"
+    done
+} > "$work/links.yaml"
+{ echo "peers: [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10]"; cat "$work/links.yaml"; } > "$work/graph.yaml"
+agree "admm, a file with latencies of its own" scenarios/quickstart.yaml \
+    --set repeat=1 --set protocol.admm.rounds=20 --set "topology={file: $work/graph.yaml}"
 agree "gradient tracking" scenarios/quickstart.yaml \
     --set repeat=1 --set 'protocol={gradient-tracking: {rounds: 40}}'
 agree "gradient descent" scenarios/quickstart.yaml \
@@ -104,6 +124,11 @@ refuses "scenarios that differ" 3 "rank 1 has read another scenario" \
 refuses "a scenario that one rank has not" 3 "rank 1:" \
     $mpirun -n 1 "$program" run "$work/quick.yaml" --out "$work/refused" \
     : -n 1 "$program" run "$work/missing.yaml" --out "$work/refused"
+if [ -n "${OTHER:-}" ]; then
+    refuses "another version" 2 "rank 1 is version" \
+        $mpirun -n 1 "$program" run "$work/quick.yaml" --out "$work/refused" \
+        : -n 1 "$OTHER" run "$work/quick.yaml" --out "$work/refused"
+fi
 refuses "threads" 3 "network.engine: expected simulated on several ranks" \
     $mpirun -n 2 "$program" run "$quick" --engine threads \
     --set topology.ring.peers=20 --out "$work/refused"

@@ -238,6 +238,7 @@ impl Samples {
 /// What peers' own models are worth in the end, in per cent; NaN where they have none.
 impl Probe for Samples {
     type Local = f64;
+    type Found = ();
 
     fn local(&self, _: PeerId, _: &Snapshot<'_>) -> f64 {
         f64::NAN

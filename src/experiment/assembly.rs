@@ -13,8 +13,8 @@ use crate::learn::{
     svm_optimum,
 };
 use crate::measure::{
-    Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
-    TokenShape, What,
+    Accounting, Comparison, FILMED_PEERS, Metric, Perturbed, RunSize, Scorer, Shape, SumShape,
+    Thinning, TokenShape, What,
 };
 use crate::network::{Layout, NetworkError, Ranks, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
@@ -95,6 +95,11 @@ pub struct Assembly {
     pub(super) layout: Option<Layout>,
     /// The number of this rank.
     rank: usize,
+    /// Whether measured rows stay on their ranks: those of many peers, unless it takes all of them together
+    /// to score a model.
+    pub(super) surveyed: bool,
+    /// How many samples each peer has, where this process leads and has not them all.
+    samples: Option<Vec<u32>>,
 }
 
 impl Assembly {
@@ -130,6 +135,8 @@ impl Assembly {
             Solve::Never => false,
         };
         let rank = home.map_or(0, |home| home.ranks.rank());
+        let alone = scenario.protocol.walk().is_none() && scenario.protocol.sum().is_none();
+        let surveyed = home.is_some() && alone && n > FILMED_PEERS;
         let deal_streams = scenario.data.streams(scenario.seed, repeat);
         let begin = || {
             let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
@@ -155,10 +162,11 @@ impl Assembly {
         let whose = match &placed {
             Some((layout, _)) if rank > 0 || !looks_at_all(scenario, solves) => Whose::Some {
                 peers: Members::listed(layout.peers_of(rank).collect()),
-                // The one that leads tells what the most frequent label would do, and users answer for
-                // theirs by who they are.
+                // Users answer for their labels by who they are; and theory, for few peers, looks at all.
                 others: match topology.is_some() {
-                    _ if rank == 0 || scenario.privacy.labels.is_some() => Others::Labels,
+                    _ if scenario.privacy.labels.is_some() => Others::Labels,
+                    _ if surveyed => Others::Nothing,
+                    _ if rank == 0 => Others::Labels,
                     true => Others::Rows,
                     false => Others::Nothing,
                 },
@@ -167,6 +175,8 @@ impl Assembly {
         };
         let (layout, part) = placed.unzip();
         let topology = part.or(topology).unwrap_or_else(|| Arc::clone(first));
+        let samples = (surveyed && rank == 0)
+            .then(|| (0..n).map(|k| dealing.rows(PeerId::new(k)) as u32).collect());
         let mut data = dealing.prepare(whose)?;
         let test = data.test.take();
         let responses = randomised_labels(scenario, &data, &streams)?;
@@ -269,6 +279,8 @@ impl Assembly {
         Ok(Self {
             layout,
             rank,
+            surveyed,
+            samples,
             streams,
             topology,
             data,
@@ -330,8 +342,16 @@ impl Assembly {
         let last = self.rounds(scenario);
         match &self.plan {
             Some(plan) => Schedule::of_tokens(plan.every(scenario), last, plan.tasks.count()),
+            None if self.surveyed => Schedule::of_peers(self.thinning.every, last).surveyed(),
             None => Schedule::of_peers(self.thinning.every, last),
         }
+    }
+
+    /// How many training samples each peer has.
+    pub(super) fn samples(&self) -> Vec<u32> {
+        let train = &self.data.train;
+        let rows = || train.ids().map(|peer| train.rows(peer) as u32).collect();
+        self.samples.clone().unwrap_or_else(rows)
     }
 
     /// The plan of a walk.

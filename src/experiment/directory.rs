@@ -16,7 +16,9 @@ use ndarray::{Array1, ArrayView};
 use ndarray_npy::{WriteNpyError, WriteNpyExt};
 use thiserror::Error;
 
+use super::filed::{Filed, Filing};
 use super::repeat::RepeatResult;
+use crate::measure::FILMED_PEERS;
 
 /// The resolved scenario, in every run's directory.
 pub const SCENARIO: &str = "scenario.yaml";
@@ -88,7 +90,7 @@ pub enum DirectoryError {
 }
 
 /// Names the file in an error of the file system.
-fn at(path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
     let path = path.to_path_buf();
     move |error| DirectoryError::Io { path, error: error.to_string() }
 }
@@ -334,14 +336,34 @@ impl RunDirectory {
         (format!("{KEPT}{repeat}.npy"), format!("{KEPT}{repeat}.json"))
     }
 
-    /// Keeps a finished repeat. The figures are written last: where they are, the states are too.
+    /// A file for the so many numbers that are the models of a repeat's peers.
+    pub(super) fn file_states(
+        &self,
+        repeat: u32,
+        numbers: usize,
+    ) -> Result<Filing, DirectoryError> {
+        let (name, _) = Self::repeat_files(repeat);
+        let draft = self.unfinished.join(format!("{name}{DRAFT}"));
+        Filing::new(self.unfinished.join(name), draft, numbers)
+    }
+
+    /// Keeps a finished repeat. The figures are written last: where they are, the states are too. Those of
+    /// many peers are let go of in memory.
     ///
     /// # Errors
     /// A file system that refuses.
-    pub fn keep(&self, result: &RepeatResult) -> Result<(), DirectoryError> {
-        let (states, figures) = Self::repeat_files(result.repeat);
-        let shape = [result.states.len()];
-        self.write_by(&states, |file| write_npy(&result.states, &shape, file))?;
+    pub fn keep(&self, result: &mut RepeatResult) -> Result<(), DirectoryError> {
+        let (_, figures) = Self::repeat_files(result.repeat);
+        if result.filed.is_none() {
+            let mut filing = self.file_states(result.repeat, result.states.len())?;
+            filing.write(&result.states)?;
+            let filed = filing.finish()?;
+            if is_large(result) {
+                result.states = Vec::new();
+                result.filed = Some(filed);
+            }
+        }
+        let result = &*result;
         self.write_by(&figures, |file| serde_json::to_writer(file, result).map_err(Into::into))
     }
 
@@ -363,6 +385,13 @@ impl RunDirectory {
         let mut result: RepeatResult =
             serde_json::from_slice(&json).map_err(|error| damaged(&figures, error.to_string()))?;
         let states = self.unfinished.join(states);
+        if is_large(&result) {
+            let numbers = result.degrees.len() * result.dimension;
+            result.filed = Filed::found(&states, numbers);
+            if result.filed.is_some() {
+                return Ok(Some(result));
+            }
+        }
         let values: Array1<f64> =
             ndarray_npy::read_npy(&states).map_err(|error| damaged(&states, error.to_string()))?;
         result.states = values.to_vec();
@@ -435,6 +464,11 @@ fn is_replaceable(directory: &Path, signs: &[&str]) -> Result<bool, DirectoryErr
     Ok(is_run || files.all(|file| file.is_ok_and(first)))
 }
 
+/// Whether a repeat has so many peers that their models are better not in memory.
+fn is_large(result: &RepeatResult) -> bool {
+    result.tokens.is_none() && result.degrees.len() > FILMED_PEERS
+}
+
 fn is_kept_repeat(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let name = name.to_string_lossy();
@@ -476,7 +510,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(&folder.path().join("run"), false).unwrap();
         let odd = f64::INFINITY;
-        let result = RepeatResult {
+        let mut result = RepeatResult {
             repeat: 3,
             stop_reason: StopReason::Diverged,
             rows: vec![MeasuredRow { round: Round(1), values: vec![0.1, odd, -odd, f64::NAN] }],
@@ -500,6 +534,7 @@ mod tests {
             samples: vec![5],
             dimension: 2,
             states: vec![1e-300, f64::NAN],
+            filed: None,
             optimum: None,
             clean_optimum: None,
             reference: Reference { trivial_test: f64::NAN, ..Reference::default() },
@@ -509,7 +544,7 @@ mod tests {
             tokens: None,
             divergence: Some(Divergence { round: Round(1), peer: PeerId(0), value: odd }),
         };
-        directory.keep(&result).unwrap();
+        directory.keep(&mut result).unwrap();
         let kept = directory.kept(3).unwrap().unwrap();
         assert_eq!(format!("{kept:?}"), format!("{result:?}"));
         assert_eq!(directory.kept(2).unwrap(), None);

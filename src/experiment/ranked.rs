@@ -5,6 +5,7 @@
 //! and wait for the next order. When there is none left, for whatever reason, rank 0 says so.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::assembly::{Assembly, Home, Solve};
@@ -12,7 +13,8 @@ use super::directory::RunDirectory;
 use super::run::{
     ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
 };
-use crate::network::{Counted, Engine, EngineKind, Flow, NetworkError, Ranks, Traffic};
+use crate::measure::{ExactSum, LocalFigures};
+use crate::network::{Counted, Engine, EngineKind, Flow, NetworkError, Ranks, Row, Share, Traffic};
 use crate::privacy::{Pack, WireError};
 use crate::protocol::Automatic;
 use crate::scenario::{Checked, Scenario};
@@ -25,6 +27,8 @@ enum Order {
     Assemble(u32),
     /// Run what was assembled.
     Run,
+    /// Hand over what the peers with these numbers left in the last measured round.
+    HandOver(Range<usize>),
 }
 
 impl Pack for Order {
@@ -33,13 +37,15 @@ impl Pack for Order {
             Self::Choose(number) => (0_u8, *number).put(bytes),
             Self::Assemble(repeat) => (1_u8, *repeat).put(bytes),
             Self::Run => 2_u8.put(bytes),
+            Self::HandOver(numbers) => (3_u8, numbers.start, numbers.end).put(bytes),
         }
     }
     fn get(bytes: &mut &[u8]) -> Result<Self, WireError> {
         Ok(match u8::get(bytes)? {
             0 => Self::Choose(Pack::get(bytes)?),
             1 => Self::Assemble(Pack::get(bytes)?),
-            _ => Self::Run,
+            2 => Self::Run,
+            _ => Self::HandOver(Pack::get(bytes)?..Pack::get(bytes)?),
         })
     }
 }
@@ -108,6 +114,17 @@ impl<'a> Leader<'a> {
         Ok(&self.ranks)
     }
 
+    /// What the peers with these numbers left in the last measured round, from all ranks; nothing where no
+    /// round was measured. `share` is that of this rank.
+    pub(super) fn take_over(
+        &self,
+        share: &Share<LocalFigures>,
+        numbers: Range<usize>,
+    ) -> Result<Option<Row<LocalFigures>>, NetworkError> {
+        self.order(Some(Order::HandOver(numbers.clone())))?;
+        share.gathered(&self.ranks, numbers)
+    }
+
     fn order(&self, order: Option<Order>) -> Result<(), NetworkError> {
         let ranks: &dyn Ranks = &self.ranks;
         ranks.from_lead(order).map(drop)
@@ -141,12 +158,13 @@ pub fn follow(
     interrupt: &AtomicBool,
 ) -> Result<(), ExperimentError> {
     let mut scenario = checked.scenario().clone();
-    let mut assembly = None;
+    let (mut assembly, mut share) = (None, Share::default());
     while let Some(order) = ranks.from_lead(None)? {
         match order {
             Order::Choose(number) => scenario.protocol.choose(Automatic::Value(number)),
             Order::Assemble(repeat) => {
                 let home = (ranks, workers);
+                share = Share::default();
                 assembly = assemble(home, &scenario, checked, repeat, Solve::Never).ok();
             }
             Order::Run => {
@@ -154,11 +172,16 @@ pub fn follow(
                 let engine = (Engine::Simulated { workers }, Some(ranks));
                 let measured_elsewhere = &mut |_| Flow::Continue;
                 let ran = run_peers(&scenario, &assembly, engine, interrupt, measured_elsewhere);
-                // Of other errors rank 0 has the same, and tells.
-                if let Err(ExperimentError::Network(lost @ NetworkError::Rank { .. })) = ran {
-                    return Err(lost.into());
+                match ran {
+                    Ok(outcome) => share = outcome.share.unwrap_or_default(),
+                    Err(ExperimentError::Network(lost @ NetworkError::Rank { .. })) => {
+                        return Err(lost.into());
+                    }
+                    // Of other errors rank 0 has the same, and tells.
+                    Err(_) => {}
                 }
             }
+            Order::HandOver(numbers) => drop(share.gathered(ranks, numbers)?),
         }
     }
     Ok(())
@@ -199,6 +222,14 @@ fn assemble(
         if let Some(best) = ranks.from_lead(best)?.filter(|_| ranks.rank() != 0) {
             assembly.scorer.draw_tangents(&best);
         }
+    }
+    if assembly.surveyed {
+        let known = [&assembly.optimum, &assembly.clean].map(|best| Some(best.as_ref()?.w.clone()));
+        let aims = ranks.from_lead(Some(known))?;
+        assembly.scorer.aim_at(aims.unwrap_or_default());
+        let mut labels = ExactSum::default();
+        ranks.each_taken(assembly.scorer.label_sum(), |more| labels.join(&more))?;
+        assembly.scorer.know_labels(labels);
     }
     Ok(assembly)
 }

@@ -7,6 +7,8 @@ use crossbeam_channel::Sender;
 use serde::{Deserialize, Serialize};
 
 use super::assembly::Assembly;
+use super::directory::DirectoryError;
+use super::filed::Filed;
 use super::run::Progress;
 use super::statement::left_with;
 use crate::learn::axpy;
@@ -108,6 +110,14 @@ impl StopReason {
     }
 }
 
+/// The most peers that are listed one by one.
+const LISTED_PEERS: usize = 100_000;
+
+/// Every how many of so many peers one is listed: each up to 100,000, beyond as many as keep it below.
+pub fn listed_every(peers: usize) -> usize {
+    peers.div_ceil(LISTED_PEERS).max(1)
+}
+
 /// One repeat, from its first measured round to its last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatResult {
@@ -130,7 +140,7 @@ pub struct RepeatResult {
     /// How often the most repeated training sample was dealt: 1 where none repeats. What is released
     /// of a record is released that often.
     pub multiplicity: usize,
-    /// Each peer's figures at the end.
+    /// Each peer's figures at the end; of many peers, those of every [so many](listed_every).
     #[serde(with = "crate::measure::columns")]
     pub locals: Vec<LocalFigures>,
     /// Each peer's number of neighbours.
@@ -140,8 +150,12 @@ pub struct RepeatResult {
     /// Length of one peer's model.
     pub dimension: usize,
     /// The peers' models at the end, one after the other. Kept in a file of its own.
+    /// Empty where they are there alone.
     #[serde(skip)]
     pub states: Vec<f64>,
+    /// The file with the peers' models, where there are too many to keep them in memory.
+    #[serde(skip)]
+    pub filed: Option<Filed>,
     /// The optimum of the problem as the peers solved it, if it was asked for.
     pub optimum: Option<Vec<f64>>,
     /// The optimum of the unperturbed problem, where that is another one.
@@ -243,9 +257,29 @@ impl PeerWork {
 }
 
 impl RepeatResult {
-    /// The peers' final models, in peer order.
+    /// The peers' final models, in peer order; nothing where they are in a file.
     pub fn models(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.states.chunks_exact(self.dimension.max(1))
+    }
+
+    /// How many numbers the peers' final models are.
+    pub fn numbers(&self) -> usize {
+        self.filed.as_ref().map_or(self.states.len(), Filed::numbers)
+    }
+
+    /// Hands over every number of the peers' final models, in peer order, many at a time: a whole number of
+    /// models each time.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn each_states(&self, mut take: impl FnMut(&[f64])) -> Result<(), DirectoryError> {
+        match &self.filed {
+            Some(filed) => filed.read(self.dimension, take),
+            None => {
+                take(&self.states);
+                Ok(())
+            }
+        }
     }
 
     /// The mean of the peers' final models.

@@ -9,11 +9,12 @@ use thiserror::Error;
 use super::assembly::{Assembly, Solve, objective_noise};
 use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
+use super::left::{LeftOnRanks, of_each};
 use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
 use super::ranked::Leader;
-use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult};
+use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult, listed_every};
 use super::server::{Server, best_steps, pairwise};
 use super::statement::{Claim, Statement};
 use super::walk;
@@ -23,8 +24,8 @@ use crate::measure::{
     Accounting, FILMED_PEERS, LocalFigures, Metric, Recorder, Scorer, What, fitted_rate,
 };
 use crate::network::{
-    self, Ending, Engine, EngineKind, Flow, Layout, Links, NetworkError, Outcome, Peer, Ranks, Row,
-    Schedule,
+    self, Ending, Engine, EngineKind, Flow, Layout, Links, Measured, NetworkError, Outcome, Peer,
+    Ranks, Schedule,
 };
 use crate::privacy::{Budget, CalibrationError, Exposure, Responses};
 use crate::protocol::admm::{AdmmParameters, AdmmPeer};
@@ -304,12 +305,12 @@ pub(super) fn execute_with(
             0 => (affordable(scenario, &assembly)?, pairwise(scenario, &assembly)),
             _ => (None, None),
         };
-        let engine = (options.engine(scenario), leader.map(Leader::begin).transpose()?);
-        let result = run_repeat(scenario, &assembly, repeat, engine, interrupt, progress)?;
+        let home = (options.engine(scenario), leader, directory);
+        let mut result = run_repeat(scenario, &assembly, repeat, home, interrupt, progress)?;
         if let Some(directory) = directory
             && result.stop_reason != StopReason::Interrupted
         {
-            directory.keep(&result)?;
+            directory.keep(&mut result)?;
         }
         Ok::<_, ExperimentError>((result, assembly.metrics, beside))
     };
@@ -342,7 +343,7 @@ pub(super) fn execute_with(
         metrics = assembly.metrics;
     }
     Ok(RunResult {
-        fingerprint: fingerprint(&metrics, &repeats),
+        fingerprint: fingerprint(&metrics, &repeats)?,
         statement: promised(checked, &resolved, &repeats)?,
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
@@ -400,7 +401,7 @@ pub(super) fn run_peers(
     assembly: &Assembly,
     (engine, ranks): (Engine, Option<&dyn Ranks>),
     interrupt: &AtomicBool,
-    on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
+    on_row: &mut dyn FnMut(Measured<Scorer>) -> Flow,
 ) -> Result<Outcome<LocalFigures>, ExperimentError> {
     let rounds = assembly.rounds(scenario);
     let loss = scenario.model.loss;
@@ -497,13 +498,14 @@ impl Run<'_> {
     fn peers<P: Peer>(
         &self,
         peers: Vec<P>,
-        on_row: &mut dyn FnMut(Row<LocalFigures>) -> Flow,
+        on_row: &mut dyn FnMut(Measured<Scorer>) -> Flow,
     ) -> Result<Outcome<LocalFigures>, ExperimentError> {
         let Self { engine, ranks, topology, links, observation, interrupt } = *self;
         if let Some(home) = ranks {
             let run = network::run_on_ranks;
             return Ok(run(home, topology, links, peers, observation, interrupt, on_row)?);
         }
+        let on_row = &mut |row| on_row(Measured::Whole(row));
         Ok(network::run(engine, topology, links, peers, observation, interrupt, on_row)?)
     }
 }
@@ -512,10 +514,11 @@ fn run_repeat(
     scenario: &Scenario,
     assembly: &Assembly,
     repeat: u32,
-    (engine, ranks): (Engine, Option<&dyn Ranks>),
+    (engine, leader, directory): (Engine, Option<&Leader<'_>>, Option<&RunDirectory>),
     interrupt: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RepeatResult, ExperimentError> {
+    let ranks = leader.map(Leader::begin).transpose()?;
     let optimum = assembly.optimum.as_ref().map(|central| central.w.as_slice());
     let train = &*assembly.data.train;
     let mut recorder = Recorder::new(
@@ -531,10 +534,12 @@ fn run_repeat(
     }
     let gap_column = assembly.metrics.iter().position(|&m| m == Metric::ConsensusGap);
     let last_round = assembly.rounds(scenario);
-    let Outcome { ending, totals, partings } =
-        run_peers(scenario, assembly, (engine, ranks), interrupt, &mut |row| {
-            let round = row.round;
-            let flow = recorder.record(row);
+    let Outcome { ending, totals, partings, share } =
+        run_peers(scenario, assembly, (engine, ranks), interrupt, &mut |measured| {
+            let (round, flow) = match measured {
+                Measured::Whole(row) => (row.round, recorder.record(row)),
+                Measured::Surveyed(seen) => (seen.round, recorder.record_survey(seen)),
+            };
             let gap = gap_column.and_then(|column| Some(recorder.rows.last()?.values[column]));
             progress(Progress { repeat, round, last: last_round, gap });
             flow
@@ -561,7 +566,7 @@ fn run_repeat(
     if assembly.plan.is_some() && ended {
         recorder.conclude(&totals, &partings);
     }
-    let Recorder { rows, last, divergence, journeys, frames, .. } = recorder;
+    let Recorder { rows, seen, last, divergence, journeys, frames, .. } = recorder;
     if let Some(plan) = &assembly.plan
         && stop_reason == StopReason::Rounds
         && rows.last().is_none_or(|row| row.round != plan.updates)
@@ -569,15 +574,20 @@ fn run_repeat(
         let reached = rows.last().map_or(0, |row| row.round.0);
         return Err(ExperimentError::Lost { reached, updates: plan.updates.0 });
     }
-    if stop_reason == StopReason::Budget && last.is_none() {
+    if stop_reason == StopReason::Budget && seen.is_none() {
         let budget = scenario.measure.stop.and_then(|stop| stop.epsilon).unwrap_or_default();
         let (epsilon, delta) = (Epsilon(budget), assembly.accounting.delta);
         return Err(ExperimentError::Budget { epsilon, delta });
     }
+    let bound = |peer: &Exposure| assembly.accounting.of_record_among_peers(peer);
     let (states, mut locals, mut exposures, dimension) = match last {
         Some(row) => (row.scored, row.locals, row.exposures, row.dimension),
         None => (Vec::new(), Vec::new(), Vec::new(), train.dimension()),
     };
+    let mut left = LeftOnRanks { states, ..LeftOnRanks::default() };
+    if let (Some(leader), Some(share), Some(_)) = (leader, share, &seen) {
+        left = LeftOnRanks::taken(leader, &share, (assembly, repeat), directory, bound)?;
+    }
     let tokens = assembly.plan.as_ref().map(|plan| TokenResult {
         classes: assembly.data.classes.clone(),
         tasks: plan.tasks.count(),
@@ -585,7 +595,7 @@ fn run_repeat(
         rows: journeys,
         work: partings.iter().map(PeerWork::of).collect(),
     });
-    let mut exposure = Exposure::worst(&exposures);
+    let mut exposure = seen.map(|seen| seen.found.exposure).unwrap_or_default();
     if tokens.is_some() {
         // Of a repeat that was cut short only the rows are known, which are of tokens: together they
         // tell no more than this.
@@ -596,6 +606,11 @@ fn run_repeat(
             exposure = Exposure::worst(&exposures);
         }
     }
+    let every = listed_every(assembly.topology.peers());
+    let locals = match left.locals {
+        listed if !listed.is_empty() => listed,
+        _ => locals.into_iter().step_by(every).collect(),
+    };
     let sums = SumResult::of(scenario, assembly, &exposures);
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
@@ -607,15 +622,16 @@ fn run_repeat(
         repeat,
         stop_reason,
         exposure,
-        epsilons: of_each(&exposures, |peer| assembly.accounting.of_record_among_peers(peer)),
+        epsilons: if left.epsilons.is_empty() { of_each(&exposures, bound) } else { left.epsilons },
         labels: assembly.responses.as_ref().and_then(Responses::summary),
         thinning: assembly.plan.is_none().then_some(assembly.thinning),
         multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
-        samples: assembly.topology.ids().map(|p| train.rows(p) as u32).collect(),
+        samples: assembly.samples(),
         dimension,
-        states,
+        states: left.states,
+        filed: left.filed,
         optimum: optimum.map(<[f64]>::to_vec),
         clean_optimum: assembly.clean.as_ref().map(|clean| clean.w.clone()),
         reference: assembly
@@ -628,18 +644,4 @@ fn run_repeat(
         frames,
         rows,
     })
-}
-
-/// A bound for each peer. Most peers are like the one before them, and bounds cost a search.
-fn of_each<'a>(exposures: &'a [Exposure], bound: impl Fn(&Exposure) -> Epsilon) -> Vec<f64> {
-    let mut last: Option<(&Exposure, f64)> = None;
-    let of = |exposure: &'a Exposure| match last {
-        Some((same, epsilon)) if same == exposure => epsilon,
-        _ => {
-            let Epsilon(epsilon) = bound(exposure);
-            last = Some((exposure, epsilon));
-            epsilon
-        }
-    };
-    exposures.iter().map(of).collect()
 }

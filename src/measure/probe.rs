@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
+use super::exact_sum::ExactSum;
+use super::survey::{Survey, Surveyor, second};
 use super::thinning::Scored;
 use crate::data::{LocalView, Partitioned, Table};
 use crate::learn::{Batch, Loss, Objective, Regulariser, Samples, Tasks, axpy, dot};
-use crate::network::{Probe, Snapshot};
+use crate::network::{Probe, Row, Snapshot};
 use crate::privacy::pack_fields;
 use crate::units::PeerId;
 
@@ -95,6 +97,10 @@ pub struct Scorer {
     compares: bool,
     /// Who is scored on held-out samples.
     scored: Scored,
+    /// The optima that models are compared with where they are: see [`aim_at`](Self::aim_at).
+    aims: [Option<Vec<f64>>; 2],
+    /// The sum of all labels, where some are in other processes.
+    labels: Option<ExactSum>,
 }
 
 /// What a model without any peer would do: to be read beside the peers' figures.
@@ -127,7 +133,39 @@ impl Scorer {
         let tasks = Tasks::One;
         let tangents = None;
         let scored = Scored::all(train.peers());
-        Self { train, test, perturbed, tangents, tasks, loss, regulariser, wants, compares, scored }
+        let (aims, labels) = ([None, None], None);
+        Self {
+            train,
+            test,
+            perturbed,
+            tangents,
+            tasks,
+            loss,
+            regulariser,
+            wants,
+            compares,
+            scored,
+            aims,
+            labels,
+        }
+    }
+
+    /// Compares models with these from now on, where rows stay on ranks: the optimum of the problem as
+    /// solved, and that of the unperturbed one.
+    pub fn aim_at(&mut self, aims: [Option<Vec<f64>>; 2]) {
+        self.aims = aims;
+    }
+
+    /// The sum of the labels that are here.
+    pub fn label_sum(&self) -> ExactSum {
+        self.train.labels().iter().copied().collect()
+    }
+
+    /// Takes the sum of all labels from other processes, unless all labels are here.
+    pub fn know_labels(&mut self, sum: ExactSum) {
+        if self.train.labels().len() < self.train.total_rows() {
+            self.labels = Some(sum);
+        }
     }
 
     /// The same, which scores only these peers on held-out samples.
@@ -296,7 +334,8 @@ impl Scorer {
         let trivial_test = match (&self.test, self.tasks) {
             (None, _) => f64::NAN,
             (Some(test), Tasks::One) => {
-                let mean = labels.sum::<f64>() / self.train.total_rows() as f64;
+                let sum = self.labels.clone().unwrap_or_else(|| self.label_sum()).value();
+                let mean = sum / self.train.total_rows() as f64;
                 let constant = if self.loss.is_classification() { mean.signum() } else { mean };
                 score(self.loss, test.y.iter().map(|&y| (constant, y)))
             }
@@ -343,6 +382,7 @@ fn score(loss: Loss, margins_and_labels: impl Iterator<Item = (f64, f64)>) -> f6
 
 impl Probe for Scorer {
     type Local = LocalFigures;
+    type Found = Survey;
 
     fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> LocalFigures {
         let [risk, train, test] = self.wants;
@@ -377,6 +417,17 @@ impl Probe for Scorer {
             average_risk: snapshot.average.map_or(f64::NAN, |w| self.pooled(task).value(w)),
             ..LocalFigures::NONE
         }
+    }
+
+    fn look(
+        &self,
+        row: &Row<LocalFigures>,
+        peer: &dyn Fn(usize) -> PeerId,
+        together: Option<&Survey>,
+    ) -> Survey {
+        let aims = self.aims.each_ref().map(Option::as_deref);
+        let surveyor = Surveyor { train: &self.train, scored: self.scored, aims };
+        together.map_or_else(|| surveyor.first(row, peer), |all| second(row, &all.mean()))
     }
 
     fn parting(&self, _peer: PeerId, models: &[f64]) -> LocalFigures {

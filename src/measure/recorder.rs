@@ -3,24 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::StopConfig;
+use super::exact_sum::ExactSum;
 use super::frames::Frames;
 use super::metric::Metric;
 use super::probe::{LocalFigures, Scorer};
+use super::survey::{Greatest, Survey, Surveyor};
 use super::thinning::Scored;
 use crate::data::Partitioned;
-use crate::learn::{axpy, distance, norm};
-use crate::network::{Flow, Journey, Parting, Row, Totals};
+use crate::learn::distance;
+use crate::network::{Flow, Journey, Parting, Row, Surveyed, Totals};
 use crate::privacy::{Bound, Exposure, Spent};
 use crate::units::{Delta, Epsilon, PeerId, Round, SimTime};
 
-/// Sums over peers run over blocks of this many, in order: the same bits for every shard layout.
-const BLOCK: usize = 1024;
 /// Up to this many peers all pairs are compared.
 const ALL_PAIRS: usize = 128;
 /// At most so many peers' models are scored on all samples.
 const SCORED_ON_ALL: usize = 1000;
-/// A model of this norm has left every reasonable problem behind.
-const DIVERGED: f64 = 1e100;
 
 /// The figures of one measured round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,7 +132,9 @@ pub struct Recorder<'a> {
     pub journeys: Vec<Vec<Journey>>,
     /// What each peer looked like in some rounds, where that is wanted.
     pub frames: Option<Frames>,
-    /// The states of the last row.
+    /// What is known of the last row.
+    pub seen: Option<Surveyed<Survey>>,
+    /// The states of the last row, where it was taken whole.
     pub last: Option<Row<LocalFigures>>,
     /// Set when a model was no longer finite; the run stops there.
     pub divergence: Option<Divergence>,
@@ -161,6 +161,7 @@ impl<'a> Recorder<'a> {
             rows: Vec::new(),
             journeys: Vec::new(),
             frames: None,
+            seen: None,
             last: None,
             divergence: None,
             tolerance_met: false,
@@ -181,41 +182,63 @@ impl<'a> Recorder<'a> {
 
     /// Takes a complete row; says whether it is the last.
     pub fn record(&mut self, row: Row<LocalFigures>) -> Flow {
-        self.divergence = first_divergence(&row);
-        let spread = Spread::of(&row);
-        let values = self.values(&row, &spread);
-        self.rows.push(MeasuredRow { round: row.round, values });
+        // That of tokens is the optima of all tasks, one after the other.
+        let of_peers = row.journeys.is_empty();
+        let optimum = self.compare.optimum.filter(|_| of_peers).map(|(w, _)| w);
+        let surveyor = Surveyor {
+            train: self.train,
+            scored: self.scored,
+            aims: [optimum, self.compare.clean],
+        };
+        let found = surveyor.of(&row);
         if let Some(frames) = &mut self.frames {
-            frames.take(&row, &spread.center, self.compare.optimum.map(|(w, _)| w));
+            frames.take(&row, &found.mean(), optimum);
         }
-        if !row.journeys.is_empty() {
+        if !of_peers {
             self.journeys.push(row.journeys.clone());
         }
+        let Row { round, time, messages, bytes, .. } = row;
+        self.last = Some(row);
+        self.note(Surveyed { round, time, messages, bytes, found })
+    }
+
+    /// Takes what is known of a row that stays with its peers, on several ranks; says whether it is the
+    /// last.
+    pub fn record_survey(&mut self, seen: Surveyed<Survey>) -> Flow {
+        self.last = None;
+        self.note(seen)
+    }
+
+    /// Takes what is known of a row.
+    fn note(&mut self, seen: Surveyed<Survey>) -> Flow {
+        let Surveyed { round, ref found, .. } = seen;
+        self.divergence = found.divergence.map(|(peer, value)| Divergence { round, peer, value });
+        self.rows.push(MeasuredRow { round, values: self.values(&seen) });
         self.tolerance_met = self.divergence.is_none()
             && self.stop.has_tolerance()
-            && self.stop.consensus_gap.is_none_or(|tolerance| spread.gap < tolerance)
-            && self
-                .stop
-                .dual_residual
-                .is_none_or(|tolerance| greatest(row.residuals.iter().copied()) < tolerance);
-        self.last = Some(row);
+            && self.stop.consensus_gap.is_none_or(|tolerance| found.gap.value() < tolerance)
+            && self.stop.dual_residual.is_none_or(|tolerance| found.residual.value() < tolerance);
+        self.seen = Some(seen);
         if self.divergence.is_some() || self.tolerance_met { Flow::Stop } else { Flow::Continue }
     }
 
     /// Corrects the last row to what had been sent when nobody could go on: peers far from one whose
     /// budget was spent have released more by then, each within its own.
     pub fn settle(&mut self, totals: Totals) {
-        let Some(mut row) = self.last.take() else {
+        let Some(mut seen) = self.seen.take() else {
             return;
         };
-        row.messages = totals.messages;
-        row.bytes = totals.bytes;
-        row.exposures = totals.exposures;
-        let values = self.values(&row, &Spread::of(&row));
+        seen.messages = totals.messages;
+        seen.bytes = totals.bytes;
+        seen.found.exposure = Exposure::worst(&totals.exposures);
+        if let Some(row) = &mut self.last {
+            row.exposures = totals.exposures;
+        }
+        let values = self.values(&seen);
         if let Some(last) = self.rows.last_mut() {
             last.values = values;
         }
-        self.last = Some(row);
+        self.seen = Some(seen);
     }
 
     /// Completes the last row of a run with tokens: with all transmissions, with what the ledger booked,
@@ -239,133 +262,120 @@ impl<'a> Recorder<'a> {
                 Metric::EpsilonLabels => *value = privacy.of_label_among_peers(&booked).0,
                 Metric::LocalTestAccuracy => *value = mean(tests.iter().copied()),
                 Metric::LocalTestAccuracyWorst => {
-                    *value = -greatest(tests.iter().map(|test| -test));
+                    *value = -tests.iter().map(|test| -test).collect::<Greatest>().value();
                 }
                 _ => {}
             }
         }
     }
 
-    fn values(&self, row: &Row<LocalFigures>, spread: &Spread) -> Vec<f64> {
-        let exposure = match self.compare.tokens {
+    fn values(&self, seen: &Surveyed<Survey>) -> Vec<f64> {
+        let row = self.last.as_ref();
+        let exposure = match (self.compare.tokens, row) {
             // Each token has its own worst record; together no record is worse off than this.
-            Some(_) => Exposure::total(&row.exposures),
-            None => Exposure::worst(&row.exposures),
+            (Some(_), Some(row)) => &Exposure::total(&row.exposures),
+            _ => &seen.found.exposure,
         };
-        let value = |&metric| self.value(metric, row, spread, &exposure);
+        let of_row = |&metric| row.and_then(|row| self.value_of_row(metric, row, &seen.found));
+        let value = |metric| of_row(metric).unwrap_or_else(|| self.value(*metric, seen, exposure));
         self.metrics.iter().map(value).collect()
     }
 
-    fn value(
-        &self,
-        metric: Metric,
-        row: &Row<LocalFigures>,
-        spread: &Spread,
-        exposure: &Exposure,
-    ) -> f64 {
+    /// A figure that takes the states of a whole row; none for others.
+    fn value_of_row(&self, metric: Metric, row: &Row<LocalFigures>, found: &Survey) -> Option<f64> {
         let n = row.residuals.len();
         let states = || row.scored.chunks_exact(row.dimension.max(1));
-        let farthest = |from: Option<&[f64]>| {
-            from.map_or(f64::NAN, |optimum| greatest(states().map(|w| distance(w, optimum))))
-        };
         let journeys =
             |count: &dyn Fn(&Journey) -> u64| row.journeys.iter().map(count).sum::<u64>() as f64;
         if let Some((scorer, least)) = self.compare.tokens {
             match metric {
-                Metric::ExcessRisk => return mean(row.locals.iter().map(|l| l.risk)) - least,
+                Metric::ExcessRisk => return Some(found.risk.value() / n as f64 - least),
                 Metric::TrainAccuracy | Metric::TrainMse => {
-                    return scorer.models_on_train(&row.scored);
+                    return Some(scorer.models_on_train(&row.scored));
                 }
                 Metric::TestAccuracy | Metric::TestMse => {
-                    return scorer.models_on_test(&row.scored);
+                    return Some(scorer.models_on_test(&row.scored));
                 }
                 Metric::AverageTestAccuracy | Metric::AverageTestMse => {
-                    return scorer.models_on_test(&row.averages);
+                    return Some(scorer.models_on_test(&row.averages));
                 }
                 _ => {}
             }
         }
-        if let (Metric::ExcessRisk | Metric::RelativeFitness, Some((scorer, least))) =
-            (metric, self.compare.sums)
-        {
-            // Some of many peers are enough for a mean, and each takes a pass over all samples.
-            let some = states().step_by(n.div_ceil(SCORED_ON_ALL));
-            let excess = mean(of_each_once(some, |w| scorer.pooled_risk(w))) - least;
-            return if metric == Metric::ExcessRisk { excess } else { excess / least };
-        }
-        match metric {
-            // Known at the end alone.
-            Metric::ExcessRisk
-            | Metric::RelativeFitness
-            | Metric::LocalTestAccuracy
-            | Metric::LocalTestAccuracyWorst => f64::NAN,
-            Metric::GlobalShare => {
-                journeys(&|journey| journey.releases) / (n as f64 * f64::from(row.round.0))
+        match (metric, self.compare.sums) {
+            (Metric::ExcessRisk | Metric::RelativeFitness, Some((scorer, least))) => {
+                // Some of many peers are enough for a mean, and each takes a pass over all samples.
+                let some = states().step_by(n.div_ceil(SCORED_ON_ALL));
+                let excess = mean(of_each_once(some, |w| scorer.pooled_risk(w))) - least;
+                Some(if metric == Metric::ExcessRisk { excess } else { excess / least })
             }
-            Metric::Hops => journeys(&|journey| journey.hops),
-            Metric::Forwards => journeys(&|journey| journey.forwards),
-            Metric::ConsensusGap => spread.gap,
-            Metric::ConsensusGapMean => spread.gap_mean,
-            Metric::PairwiseGap if n > ALL_PAIRS => f64::NAN,
-            Metric::PairwiseGap => {
+            (Metric::GlobalShare, _) => {
+                let updates = n as f64 * f64::from(row.round.0);
+                Some(journeys(&|journey| journey.releases) / updates)
+            }
+            (Metric::Hops, _) => Some(journeys(&|journey| journey.hops)),
+            (Metric::Forwards, _) => Some(journeys(&|journey| journey.forwards)),
+            (Metric::PairwiseGap, _) if n <= ALL_PAIRS => {
                 let pairs = states()
                     .enumerate()
                     .flat_map(|(i, a)| states().skip(i + 1).map(move |b| (a, b)));
-                greatest(pairs.map(|(a, b)| distance(a, b)))
+                Some(pairs.map(|(a, b)| distance(a, b)).collect::<Greatest>().value())
             }
-            Metric::NormGap => spread.norm_high - spread.norm_low,
-            Metric::DualResidual => greatest(row.residuals.iter().copied()),
-            Metric::OptimumDistance => farthest(self.compare.optimum.map(|(w, _)| w)),
-            Metric::OptimumDistanceClean => farthest(self.compare.clean),
-            Metric::EmpiricalRisk => mean(row.locals.iter().map(|l| l.risk)),
+            _ => None,
+        }
+    }
+
+    /// A figure that takes what is known of all peers together.
+    fn value(&self, metric: Metric, seen: &Surveyed<Survey>, exposure: &Exposure) -> f64 {
+        let found = &seen.found;
+        let n = found.peers as f64;
+        match metric {
+            // Known at the end alone, of whole rows alone, or of few peers alone.
+            Metric::ExcessRisk
+            | Metric::RelativeFitness
+            | Metric::LocalTestAccuracy
+            | Metric::LocalTestAccuracyWorst
+            | Metric::GlobalShare
+            | Metric::Hops
+            | Metric::Forwards
+            | Metric::PairwiseGap => f64::NAN,
+            Metric::ConsensusGap => found.gap.value(),
+            Metric::ConsensusGapMean => found.gaps.value() / n,
+            Metric::NormGap => found.norm_gap(),
+            Metric::DualResidual => found.residual.value(),
+            Metric::OptimumDistance => found.far[0].value(),
+            Metric::OptimumDistanceClean => found.far[1].value(),
+            Metric::EmpiricalRisk => found.risk.value() / n,
             Metric::TrainAccuracy | Metric::TrainMse => {
-                let weight = |i| self.train.rows(PeerId::new(i)) as f64;
-                let scores = row.locals.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0);
-                let total = self.train.total_rows() as f64;
-                blocks(scores.map(|(i, l)| weight(i) * l.train)) / total
+                found.train.sum.value() / self.train.total_rows() as f64
             }
-            Metric::TrainAccuracyWorst => -greatest(self.trained(row).map(|score| -score)),
-            Metric::TrainMseWorst => greatest(self.trained(row)),
-            Metric::TestAccuracy | Metric::TestMse => self.mean_tested(row, |l| l.test),
-            Metric::TestAccuracyWorst => -greatest(self.tested(row).map(|l| -l.test)),
-            Metric::TestMseWorst => greatest(self.tested(row).map(|l| l.test)),
-            Metric::AverageRisk => mean(row.locals.iter().map(|l| l.average_risk)),
+            Metric::TrainAccuracyWorst => found.train.worst(true),
+            Metric::TrainMseWorst => found.train.worst(false),
+            Metric::TestAccuracy | Metric::TestMse => found.test.sum.value() / self.tested(found),
+            Metric::TestAccuracyWorst => found.test.worst(true),
+            Metric::TestMseWorst => found.test.worst(false),
+            Metric::AverageRisk => found.averages.risk.value() / n,
             Metric::AverageObjectiveGap => {
                 let least = self.compare.optimum.map_or(f64::NAN, |(_, value)| value);
-                mean(row.locals.iter().map(|l| l.average_objective)) - least
+                found.averages.objective.value() / n - least
             }
-            Metric::AverageDivergence => mean(row.locals.iter().map(|l| l.average_divergence)),
+            Metric::AverageDivergence => found.averages.divergence.value() / n,
             Metric::AverageTestAccuracy | Metric::AverageTestMse => {
-                self.mean_tested(row, |l| l.average_test)
+                found.averages.test.value() / self.tested(found)
             }
             Metric::Epsilon => self.compare.privacy.of_record_among_peers(exposure).0,
             Metric::EpsilonLabels => self.compare.privacy.of_label_among_peers(exposure).0,
             Metric::EpsilonFinal => self.compare.privacy.of_record_outside(exposure).epsilon.0,
-            Metric::Messages => row.messages as f64,
-            Metric::Bytes => row.bytes as f64,
-            Metric::SimSeconds if self.timed && row.time < SimTime::NEVER => row.time.seconds(),
+            Metric::Messages => seen.messages as f64,
+            Metric::Bytes => seen.bytes as f64,
+            Metric::SimSeconds if self.timed && seen.time < SimTime::NEVER => seen.time.seconds(),
             Metric::SimSeconds => f64::NAN,
         }
     }
-}
 
-impl Recorder<'_> {
-    /// The figures of the peers that are scored on held-out samples.
-    fn tested<'b>(&self, row: &'b Row<LocalFigures>) -> impl Iterator<Item = &'b LocalFigures> {
-        let scored = self.scored;
-        let locals = row.locals.iter().enumerate();
-        locals.filter(move |(i, _)| scored.has(PeerId::new(*i))).map(|(_, local)| local)
-    }
-
-    /// The mean of a figure over the same.
-    fn mean_tested(&self, row: &Row<LocalFigures>, of: impl Fn(&LocalFigures) -> f64) -> f64 {
-        blocks(self.tested(row).map(of)) / self.scored.peers.min(row.locals.len()) as f64
-    }
-
-    /// The training scores of the peers that have samples.
-    fn trained(&self, row: &Row<LocalFigures>) -> impl Iterator<Item = f64> {
-        let locals = row.locals.iter().enumerate();
-        locals.filter(|(i, _)| self.train.rows(PeerId::new(*i)) > 0).map(|(_, local)| local.train)
+    /// How many peers are scored on held-out samples.
+    fn tested(&self, found: &Survey) -> f64 {
+        self.scored.peers.min(found.peers) as f64
     }
 }
 
@@ -385,116 +395,7 @@ fn of_each_once<'a>(
     })
 }
 
-/// How far apart the states are.
-struct Spread {
-    /// The mean of the states.
-    center: Vec<f64>,
-    gap: f64,
-    gap_mean: f64,
-    norm_low: f64,
-    norm_high: f64,
-}
-
-impl Spread {
-    fn of<L>(row: &Row<L>) -> Self {
-        let (n, d) = (row.residuals.len(), row.dimension);
-        let mut center = vec![0.0; d];
-        let mut block = vec![0.0; d];
-        for states in row.scored.chunks(BLOCK * d.max(1)) {
-            block.fill(0.0);
-            states.chunks_exact(d).for_each(|w| axpy(1.0, w, &mut block));
-            axpy(1.0, &block, &mut center);
-        }
-        center.iter_mut().for_each(|c| *c /= n as f64);
-        let states = || row.scored.chunks_exact(d.max(1));
-        let distances = || states().map(|w| distance(w, &center));
-        let norms = || states().map(norm);
-        Self {
-            gap: greatest(distances()),
-            gap_mean: mean(distances()),
-            norm_low: -greatest(norms().map(|norm| -norm)),
-            norm_high: greatest(norms()),
-            center,
-        }
-    }
-}
-
-fn first_divergence<L>(row: &Row<L>) -> Option<Divergence> {
-    let norms = row.scored.chunks_exact(row.dimension.max(1)).map(norm);
-    norms
-        .enumerate()
-        .find(|&(_, norm)| norm.is_nan() || norm > DIVERGED)
-        .map(|(i, value)| Divergence { round: row.round, peer: PeerId::new(i), value })
-}
-
-/// The greatest value. Unlike `f64::max` it does not look away from a NaN; NaN for no value.
-fn greatest(values: impl Iterator<Item = f64>) -> f64 {
-    let greater = |a: f64, b: f64| if b.is_nan() || b > a { b } else { a };
-    values.reduce(|a, b| if a.is_nan() { a } else { greater(a, b) }).unwrap_or(f64::NAN)
-}
-
-/// A sum in blocks, in order.
-fn blocks(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut total, mut block) = (0.0, 0.0);
-    for (i, value) in values.enumerate() {
-        block += value;
-        if (i + 1) % BLOCK == 0 {
-            total += block;
-            block = 0.0;
-        }
-    }
-    total + block
-}
-
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
-    blocks(values) / count
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(states: &[[f64; 2]]) -> Row<LocalFigures> {
-        Row {
-            round: Round(3),
-            time: SimTime(5),
-            messages: 7,
-            bytes: 70,
-            exposures: vec![Exposure::default(); states.len()],
-            dimension: 2,
-            scored: states.concat(),
-            residuals: vec![0.5; states.len()],
-            locals: vec![LocalFigures::default(); states.len()],
-            averages: Vec::new(),
-            journeys: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn gaps_of_a_triangle() {
-        let spread = Spread::of(&row(&[[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]]));
-        assert_eq!(spread.gap, 5.0_f64.sqrt());
-        let mean = (2.0_f64.sqrt() + 2.0 * 5.0_f64.sqrt()) / 3.0;
-        assert!((spread.gap_mean - mean).abs() < 1e-15);
-        assert_eq!((spread.norm_low, spread.norm_high), (0.0, 3.0));
-    }
-
-    #[test]
-    fn the_greatest_does_not_look_away_from_a_nan() {
-        assert_eq!(greatest([-3.0, -1.0, -2.0].into_iter()), -1.0);
-        for values in [[f64::NAN, 1.0], [1.0, f64::NAN]] {
-            assert!(greatest(values.into_iter()).is_nan());
-        }
-        let spread = Spread::of(&row(&[[0.0, 0.0], [f64::NAN, 0.0]]));
-        assert!(spread.gap.is_nan() && spread.norm_high.is_nan() && spread.norm_low.is_nan());
-    }
-
-    #[test]
-    fn a_model_that_is_not_finite_names_its_peer() {
-        let seen = first_divergence(&row(&[[0.0, 1.0], [f64::INFINITY, 0.0]])).unwrap();
-        assert_eq!((seen.round, seen.peer, seen.value), (Round(3), PeerId(1), f64::INFINITY));
-        assert!(first_divergence(&row(&[[0.0, f64::NAN]])).unwrap().value.is_nan());
-        assert_eq!(first_divergence(&row(&[[0.0, 1.0]])), None);
-    }
+    values.collect::<ExactSum>().value() / count
 }

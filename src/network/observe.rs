@@ -18,17 +18,31 @@ pub struct Schedule {
     last: Round,
     /// How many tokens are under way; none where every peer deposits.
     tokens: Option<u32>,
+    /// Whether rows stay where the peers are, on several ranks.
+    surveyed: bool,
 }
 
 impl Schedule {
     /// Every peer leaves its state in every `every`-th round.
     pub const fn of_peers(every: u32, last: Round) -> Self {
-        Self { every, last, tokens: None }
+        Self { every, last, tokens: None, surveyed: false }
     }
 
     /// Each of so many tokens is measured at every `every`-th of its updates, wherever it is then.
     pub const fn of_tokens(every: u32, last: Round, tokens: u32) -> Self {
-        Self { every, last, tokens: Some(tokens) }
+        Self { every, last, tokens: Some(tokens), surveyed: false }
+    }
+
+    /// The same where rows of peers stay on their ranks, which tell what they [find](Probe::look) in them. In
+    /// one process rows are whole whatever this says.
+    #[must_use]
+    pub const fn surveyed(self) -> Self {
+        Self { surveyed: self.tokens.is_none(), ..self }
+    }
+
+    /// Whether they do.
+    pub(super) fn stays_on_ranks(&self) -> bool {
+        self.surveyed
     }
 
     /// How many deposits make a row.
@@ -52,7 +66,10 @@ impl Schedule {
 /// What is computed beside each peer, on its worker, when it deposits a state.
 pub trait Probe: Sync {
     /// Figures of one peer and round.
-    type Local: Clone + Default + Send + Pack;
+    type Local: Clone + Default + Send + Sync + Pack;
+
+    /// Figures of many peers together, where their [rows stay on ranks](Schedule::surveyed).
+    type Found: Found;
 
     /// Looks at what a peer left: measuring is omniscient.
     fn local(&self, peer: PeerId, snapshot: &Snapshot<'_>) -> Self::Local;
@@ -62,10 +79,31 @@ pub trait Probe: Sync {
         Self::Local::default()
     }
 
+    /// Looks at what some peers left in a round, the k-th of them being `peer(k)`. All are looked at twice:
+    /// what was found the first time, in all of them `together`, is known the second time.
+    fn look(
+        &self,
+        _row: &Row<Self::Local>,
+        _peer: &dyn Fn(usize) -> PeerId,
+        _together: Option<&Self::Found>,
+    ) -> Self::Found {
+        Self::Found::default()
+    }
+
     /// Looks at the models that a peer keeps for itself, when the run is over.
     fn parting(&self, _peer: PeerId, _models: &[f64]) -> Self::Local {
         Self::Local::default()
     }
+}
+
+/// Figures that can be found of some peers, and joined with those of others, in any order.
+pub trait Found: Clone + Default + Send + Sync + Pack {
+    /// Becomes those of both.
+    fn join(&mut self, other: Self);
+}
+
+impl Found for () {
+    fn join(&mut self, (): Self) {}
 }
 
 /// What a peer leaves to be measured at the end of a round.
@@ -213,7 +251,8 @@ pub struct Totals {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What each peer's releases tell about one of its records.
+    /// What each peer's releases tell about one of its records; where rows [stay on
+    /// ranks](Schedule::surveyed), the worst of each worker's peers.
     pub exposures: Vec<Exposure>,
 }
 
@@ -241,8 +280,8 @@ pub(super) struct Deposit<'a> {
 
 /// The deposits of consecutive peers, on their way to a row.
 pub(super) struct Part<L> {
-    first: usize,
-    row: Row<L>,
+    pub(super) first: usize,
+    pub(super) row: Row<L>,
 }
 
 pack_fields!(Part<L> { first, row });
@@ -378,14 +417,14 @@ pub(super) fn parting<R: Probe>(probe: &R, peer: PeerId, work: &Work<'_>) -> Par
 }
 
 /// A row that some have left their part of, and others not yet.
-struct Filling<L> {
+pub(super) struct Filling<L> {
     missing: usize,
-    row: Row<L>,
+    pub(super) row: Row<L>,
 }
 
 impl<L: Clone + Default> Filling<L> {
     /// Room for so many, of whom one left a part like this.
-    fn new(slots: usize, like: &Row<L>) -> Self {
+    pub(super) fn new(slots: usize, like: &Row<L>) -> Self {
         let slots_like =
             |values: usize, here: usize| if values > 0 { slots * (values / here) } else { 0 };
         let here = like.residuals.len().max(1);
@@ -407,7 +446,11 @@ impl<L: Clone + Default> Filling<L> {
 
     /// Puts a part where it belongs: values of the place `first + k` where `peer` says. Everything lies in
     /// its place at once, so that no more than the row and one part is there at a time.
-    fn take(&mut self, Part { first, row: part }: Part<L>, peer: impl Fn(usize) -> usize) {
+    pub(super) fn take(
+        &mut self,
+        Part { first, row: part }: Part<L>,
+        peer: impl Fn(usize) -> usize,
+    ) {
         let row = &mut self.row;
         row.time = row.time.max(part.time);
         row.messages += part.messages;

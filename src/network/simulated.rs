@@ -14,6 +14,7 @@ mod apart;
 mod board;
 mod event;
 mod exchange;
+mod keeping;
 mod layout;
 mod mail;
 #[cfg(test)]
@@ -24,12 +25,14 @@ mod shard;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crossbeam_channel::{bounded, unbounded};
 
 pub use self::board::{Arrival, Arrivals};
 use self::event::Verdict;
 use self::exchange::{Exchange, Lead, Parts};
+use self::keeping::{Desk, Keeping};
 pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
 use super::error::{NAMED, NetworkError, panic_message};
@@ -37,7 +40,8 @@ use super::links::Links;
 use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect, parting};
 use super::peer::Peer;
 use super::ranks::Ranks;
-use super::{Ending, Outcome, Topology};
+use super::share::{Joining, Shelf};
+use super::{Ending, Measured, Outcome, Topology};
 use crate::privacy::{Account, Exposure, pack_fields};
 use crate::units::PeerId;
 
@@ -60,6 +64,10 @@ pub(super) fn run<P: Peer, R: Probe>(
     }
     let layout = Layout::new(topology, |peer| peers[peer.index()].weight(), 1, workers);
     let peers = layout.by_place(peers);
+    let on_row = &mut |measured| match measured {
+        Measured::Whole(row) => on_row(row),
+        Measured::Surveyed(_) => unreachable!("in one process rows are whole"),
+    };
     run_share((&layout, None), topology, links, peers, observation, interrupt, on_row)
 }
 
@@ -72,10 +80,12 @@ pub(super) fn run_share<P: Peer, R: Probe>(
     peers: Vec<P>,
     observation: (&R, Schedule),
     interrupt: &AtomicBool,
-    on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
+    on_row: &mut dyn FnMut(Measured<R>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
     let (stop, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
     let rank = ranks.map_or(0, Ranks::rank);
+    let stay = ranks.is_some() && observation.1.stays_on_ranks();
+    let shelf = Mutex::new(Shelf::new(layout.peers_of(rank).len()));
 
     let ends = std::thread::scope(|scope| {
         // Owned by the scope: if measuring panics, the workers find the channel closed and the flag
@@ -83,14 +93,23 @@ pub(super) fn run_share<P: Peer, R: Probe>(
         let (rows, parts) = match ranks {
             None => bounded(ROWS_AHEAD * layout.workers()),
             // Parts of other ranks wait there, until they are asked for, and not here.
-            Some(_) if rank == 0 => bounded(layout.workers()),
+            Some(_) if rank == 0 && !stay => bounded(layout.workers()),
             Some(_) => unbounded(),
         };
+        let (found, surveyed) = bounded(1);
+        let (decide, decisions) = bounded(1);
         let _raised = RaiseOnDrop(&abandoned);
         let shards = layout.shards_of(rank);
         let lead = ranks.map(|ranks| {
-            let there = || Parts::Sent(parts.clone());
-            let parts = if rank == 0 { Parts::Measured(rows.clone()) } else { there() };
+            let desk = || Desk { rows: found, decisions, joining: Joining::new(), stopped: false };
+            let parts = if stay {
+                let desk = (rank == 0).then(desk);
+                Parts::Kept(Keeping::new(parts.clone(), &shelf, layout, topology.peers(), desk))
+            } else if rank == 0 {
+                Parts::Measured(rows.clone())
+            } else {
+                Parts::Sent(parts.clone())
+            };
             Lead::new(ranks, layout.linked_to(topology, rank), observation.0, parts)
         });
         let mut peers = peers.into_iter();
@@ -111,9 +130,19 @@ pub(super) fn run_share<P: Peer, R: Probe>(
             }));
         }
         drop(rows);
-        if rank == 0 {
+        let stop = || stop.store(true, Ordering::Relaxed);
+        if stay {
+            for row in surveyed {
+                let flow = on_row(Measured::Surveyed(row));
+                if flow == Flow::Stop {
+                    stop();
+                }
+                // The receiver is gone only when the run is ending anyway.
+                let _ = decide.send(flow);
+            }
+        } else if rank == 0 {
             let slots = observation.1.slots(topology.peers());
-            collect(&parts, slots, layout.order(), on_row, || stop.store(true, Ordering::Relaxed));
+            collect(&parts, slots, layout.order(), &mut |row| on_row(Measured::Whole(row)), stop);
         }
         handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
     });
@@ -121,13 +150,23 @@ pub(super) fn run_share<P: Peer, R: Probe>(
     // Where the engine itself failed, outside of any peer, it is not ours to dress up.
     let ends = ends.into_iter().map(|end| end.unwrap_or_else(|payload| resume_unwind(payload)));
     let mut ends: Vec<WorkerEnd<R::Local>> = ends.collect();
-    if let Some(ranks) = ranks {
-        ends = ranks.gathered(ends)?.into_iter().flatten().collect();
-        if rank != 0 {
-            return Ok(Outcome::cut_short(Ending::Finished));
-        }
+    let Some(ranks) = ranks else { return outcome(ends, stopped, layout, topology) };
+    // What each peer has told stays here, too, where rows do.
+    let quiet = ends.iter_mut().flatten().flatten().filter(|_| stay);
+    let told: Vec<Exposure> = quiet.flat_map(Quiet::summed_up).collect();
+    let ends = ranks.gathered(ends)?.into_iter().flatten().collect();
+    let outcome = match rank {
+        0 => outcome(ends, stopped, layout, topology),
+        _ => Ok(Outcome::cut_short(Ending::Finished)),
+    };
+    if !stay {
+        return outcome;
     }
-    outcome(ends, stopped, layout, topology)
+    let retired = outcome.as_ref().is_ok_and(|outcome| outcome.ending == Ending::Retired);
+    let retired = ranks.from_lead(Some(retired))?.unwrap_or_default();
+    let shelf = shelf.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let share = shelf.into_share(|place| layout.peer(place), retired.then(|| told.into_iter()));
+    Ok(Outcome { share: Some(share), ..outcome? })
 }
 
 /// How the run ended, from how all workers did, in their order.
@@ -165,14 +204,17 @@ fn outcome<L>(
         return Ok(Outcome::cut_short(Ending::Interrupted));
     }
     let mut totals = Totals::default();
-    for (messages, bytes, exposure) in layout.by_peer(sent) {
+    // Where it was summed up by worker there is no order of peers.
+    let by_peer = sent.len() == topology.peers();
+    let sent = if by_peer { layout.by_peer(sent) } else { sent };
+    for (messages, bytes, exposure) in sent {
         totals.add(messages, bytes, exposure);
     }
     let partings = layout.by_peer(partings).into_iter().flatten().collect();
     if retired {
-        Ok(Outcome { ending: Ending::Retired, totals, partings })
+        Ok(Outcome { ending: Ending::Retired, totals, partings, share: None })
     } else if waiting.is_empty() {
-        Ok(Outcome { ending: Ending::Finished, totals, partings })
+        Ok(Outcome { ending: Ending::Finished, totals, partings, share: None })
     } else {
         let count = waiting.len();
         let named = waiting.into_iter().take(NAMED);
@@ -211,6 +253,17 @@ struct Quiet<L> {
 pack_fields!(Quiet<L> { waiting, retired, partings, sent });
 
 impl<L> Quiet<L> {
+    /// Says no more of single peers than who waits: what each has told, which is left here in one sum.
+    fn summed_up(&mut self) -> Vec<Exposure> {
+        self.partings = Vec::new();
+        let sent = std::mem::take(&mut self.sent);
+        let (messages, bytes) =
+            (sent.iter().map(|one| one.0).sum(), sent.iter().map(|one| one.1).sum());
+        let told: Vec<Exposure> = sent.into_iter().map(|(.., exposure)| exposure).collect();
+        self.sent = vec![(messages, bytes, Exposure::worst(&told))];
+        told
+    }
+
     /// Of peers in the order of places, from the first of `ids` on, and of each the messages, the bytes and
     /// the account.
     fn of<'a, P: Peer + 'a, R: Probe<Local = L>>(

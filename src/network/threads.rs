@@ -164,7 +164,7 @@ pub(super) fn run<P: Peer, R: Probe>(
     lives.iter().for_each(|life| totals.add(life.messages, life.bytes, life.account.exposure()));
     let partings = lives.iter_mut().filter_map(|life| life.parting.take()).collect();
     if lives.iter().any(|life| life.retired) {
-        return Ok(Outcome { ending: Ending::Retired, totals, partings });
+        return Ok(Outcome { ending: Ending::Retired, totals, partings, share: None });
     }
     let waiting: Vec<(String, Vec<String>)> = lives
         .into_iter()
@@ -174,7 +174,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         .map(|(peer, others)| (name(peer), others.into_iter().map(name).collect()))
         .collect();
     if waiting.is_empty() {
-        Ok(Outcome { ending: Ending::Finished, totals, partings })
+        Ok(Outcome { ending: Ending::Finished, totals, partings, share: None })
     } else {
         let count = waiting.len();
         let waiting = waiting.into_iter().take(NAMED).collect();

@@ -8,7 +8,7 @@ mod summary;
 mod tables;
 mod terminal;
 
-use std::borrow::Cow;
+use std::io;
 
 use serde_json::json;
 
@@ -19,7 +19,9 @@ pub use tables::{metrics_csv, peers_csv, tasks_csv};
 pub use terminal::terminal;
 
 use super::files::write_page;
-use crate::experiment::{DirectoryError, RunDirectory, RunResult, write_npy};
+use crate::experiment::{
+    DirectoryError, RepeatResult, RunDirectory, RunResult, npy_header, write_numbers,
+};
 use crate::network::Traffic;
 
 /// What depends on the machine and the moment, and therefore lives in timing.json alone.
@@ -49,7 +51,7 @@ pub fn write_files(
     let as_json = |value: &serde_json::Value| format!("{value:#}\n").into_bytes();
     directory.write("scenario.yaml", scenario_yaml.as_bytes())?;
     directory.write("metrics.csv", &metrics_csv(result))?;
-    directory.write("peers.csv", &peers_csv(result))?;
+    directory.write("peers.csv", &peers_csv(result)?)?;
     if let Some(tasks) = tasks_csv(result) {
         directory.write("tasks.csv", &tasks)?;
     }
@@ -58,17 +60,24 @@ pub fn write_files(
         directory.write("pairwise.csv", &pairwise_csv(&result.topology, loss, delta))?;
     }
     directory.write("summary.json", &as_json(&summary.to_json()))?;
-    // Those of one repeat are written from where they are: of a million peers they are large.
-    let models = match &result.repeats[..] {
-        [only] => Cow::Borrowed(&only.states),
-        repeats => Cow::Owned(repeats.iter().flat_map(|r| r.states.iter().copied()).collect()),
-    };
     let dimension = result.repeats.first().map_or(0, |repeat| repeat.dimension);
     let tokens = result.repeats.first().and_then(|repeat| repeat.tokens.as_ref());
     let each = tokens.map_or(result.topology.peers(), |tokens| tokens.tasks as usize);
-    let complete = models.len() / (each * dimension.max(1));
-    let shape = [complete, each, dimension];
-    directory.write_by("model.npy", |file| write_npy(&models, &shape, file))?;
+    let numbers: usize = result.repeats.iter().map(RepeatResult::numbers).sum();
+    let complete = numbers / (each * dimension.max(1));
+    directory.write_by("model.npy", |file| {
+        file.write_all(&npy_header(&[complete, each, dimension]))?;
+        let mut written = Ok(());
+        for repeat in &result.repeats {
+            let read = repeat.each_states(|states| {
+                if written.is_ok() {
+                    written = write_numbers(states, file);
+                }
+            });
+            read.map_err(io::Error::other)?;
+        }
+        written
+    })?;
     write_page(&page(result, &summary, scenario_yaml), directory, plots)?;
     if let Some(Timing { seconds, engine, traffic }) = timing {
         let mut timing = json!({ "wall_seconds": seconds, "engine": engine });

@@ -4,24 +4,35 @@
 use std::sync::atomic::AtomicBool;
 
 use hushmesh::experiment::{
-    ExperimentError, Leader, Options, RunResult, common_workers, execute, follow, resolve,
+    ExperimentError, Leader, Options, RunDirectory, RunResult, common_workers, execute, follow,
+    resolve,
 };
 use hushmesh::network::InProcess;
+use hushmesh::report::run::write_files;
 use hushmesh::scenario::{Checked, Graph};
 
 use crate::determinism::{
-    A_GRAPH_PER_REPEAT, Case, DESCENT_OVER_LOSSY_LINKS, EVERY_NOISE,
-    FEDERATED_WITH_LOCAL_STEPS_CHOSEN, GOSSIP_AMONG_STRAGGLERS, LOSSY_RING, MANY_WHO_POST,
-    MASKED_SUMS_OVER_LOSSY_LINKS, NARROW_GRID, NEIGHBOURS_FAR_APART_IN_NUMBER,
-    NOISE_UNTIL_THE_BUDGET_IS_SPENT, QUERIES_OF_SEVERAL_LEARNERS, RANDOM_LATENCY_ON_A_STAR,
-    STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER, TRACKING_AMONG_STRAGGLERS, WALKS_SIDE_BY_SIDE,
+    A_GRAPH_PER_REPEAT, DESCENT_OVER_LOSSY_LINKS, EVERY_NOISE, FEDERATED_WITH_LOCAL_STEPS_CHOSEN,
+    GOSSIP_AMONG_STRAGGLERS, LOSSY_RING, MANY_WHO_POST, MASKED_SUMS_OVER_LOSSY_LINKS, NARROW_GRID,
+    NEIGHBOURS_FAR_APART_IN_NUMBER, NOISE_UNTIL_THE_BUDGET_IS_SPENT, QUERIES_OF_SEVERAL_LEARNERS,
+    RANDOM_LATENCY_ON_A_STAR, STRAGGLERS_THAT_ALL_KNOW_EACH_OTHER, TRACKING_AMONG_STRAGGLERS,
+    WALKS_SIDE_BY_SIDE,
 };
 use crate::workbench::{SCENARIO, Workbench};
 
 /// What rank 0 came to; `checked` says what each rank has read.
 fn on_ranks<'a>(
+    home: (usize, usize),
+    checked: impl Fn(usize) -> &'a Checked + Sync,
+) -> Result<RunResult, ExperimentError> {
+    on_ranks_into(home, checked, None)
+}
+
+/// The same, which keeps what it comes to in a directory.
+fn on_ranks_into<'a>(
     (ranks, workers): (usize, usize),
     checked: impl Fn(usize) -> &'a Checked + Sync,
+    directory: Option<&RunDirectory>,
 ) -> Result<RunResult, ExperimentError> {
     let ends = InProcess::run(ranks, |ranks| {
         let (never, checked) = (AtomicBool::new(false), checked(ranks.rank()));
@@ -33,7 +44,7 @@ fn on_ranks<'a>(
         }
         let leader = Leader::new(ranks, workers);
         let resolved = leader.resolve(checked)?;
-        leader.execute(checked, resolved, None, &never, &mut |_| {}).map(Some)
+        leader.execute(checked, resolved, directory, &never, &mut |_| {}).map(Some)
     });
     let first = ends.into_iter().next().expect("at least one rank");
     first.map(|result| result.expect("rank 0 has the result"))
@@ -45,8 +56,11 @@ fn told(result: &RunResult) -> String {
     format!("{scenario:#?} {prediction:#?} {repeats:#?} {statement:#?} {observed:#?}")
 }
 
-fn is_one_result(case: Case) {
-    let bench = Workbench::new();
+fn is_one_result(case: &[&str]) {
+    is_one_result_in(&Workbench::new(), case);
+}
+
+fn is_one_result_in(bench: &Workbench, case: &[&str]) {
     let changes = case.iter().copied().chain(["repeat=2"]).map(String::from);
     let (path, changes) = (bench.path(SCENARIO), changes.collect::<Vec<_>>());
     let checked = Checked::load(&path, &changes).unwrap();
@@ -79,6 +93,97 @@ fn admm_that_stops_early_on_ranks() {
 fn posts_and_other_places_on_ranks() {
     is_one_result(MANY_WHO_POST);
     is_one_result(NEIGHBOURS_FAR_APART_IN_NUMBER);
+}
+
+/// Of more peers than are filmed rows stay on ranks: what they have in common is found there. These stand
+/// in another order than that of their numbers.
+#[test]
+fn rows_of_many_peers_stay_on_ranks() {
+    is_one_result(&[
+        "topology={random-geometric: {peers: 1100, radius: 0.08}}",
+        "data={source: {linear-logistic: {dimension: 3, norm: 2}}, samples: {per-peer: 3}, \
+         partition: {dirichlet-sizes: {alpha: 1}}, test_share: 0.1, preprocess: [unit-sphere]}",
+        "protocol.admm={penalty: 0.2, rounds: 6, objective_noise: {gaussian: {deviation: 1}}}",
+        "network.links.latency={min: 0.001, extra: {uniform: 0.01}}",
+        "measure={every: 2, test_peers: 300, \
+         what: [consensus, optimum, risk, train, test, average, privacy]}",
+    ]);
+}
+
+#[test]
+fn many_peers_stop_early_on_ranks() {
+    let many = "topology={torus: {rows: 30, columns: 35}}";
+    let rows = "data={source: {linear-regression: {dimension: 2, norm: 1, noise: 0.1, bound: 2}}, \
+                samples: {per-peer: 2}, preprocess: [unit-sphere]}";
+    let late = "network.links.latency={min: 0.001, extra: {uniform: 0.01}}";
+    let what = "measure.what=[consensus, risk, privacy]";
+    let rounds = "protocol.admm.rounds=40";
+    let gap = "measure.stop={consensus_gap: 0.5}";
+    is_one_result(&[many, rows, "model.loss=squared", late, what, rounds, gap]);
+    let noise = "protocol.admm.primal_noise={deviation: 2, decay: 0.95}";
+    let budget = "measure.stop={epsilon: 6}";
+    let classes = "data={source: {linear-logistic: {dimension: 2, norm: 1}}, samples: {per-peer: 2}, \
+                   preprocess: [unit-sphere]}";
+    is_one_result(&[many, classes, late, what, rounds, noise, budget]);
+    let steep = "protocol={gradient-descent: {step: 1.0e+6, rounds: 60}}";
+    is_one_result(&[many, rows, "model.loss=squared", late, what, steep]);
+}
+
+/// Their models are in a file as soon as they are known, and every other file is made from it: the same
+/// bytes as where a process had them all, and as where another process goes on with the second repeat.
+#[test]
+fn files_of_many_peers_are_the_same_from_ranks() {
+    let bench = Workbench::new();
+    let changes = [
+        "topology={ring: {peers: 20000}}",
+        "data={source: twonorm, samples: {per-peer: 1}, test_share: 0.01}",
+        "protocol.admm.rounds=2",
+        "measure.what=[consensus, risk, train]",
+        "repeat=2",
+    ];
+    let checked = Checked::load(&bench.path(SCENARIO), &changes.map(String::from)).unwrap();
+    let never = AtomicBool::new(false);
+    let create = |name: &str| RunDirectory::create(&bench.path(name), false).unwrap();
+    let written = |result: &RunResult, directory: RunDirectory| {
+        write_files(result, "", None, &directory, false).unwrap();
+        let read = |file| std::fs::read(directory.unfinished().join(file)).unwrap();
+        ["peers.csv", "model.npy", "metrics.csv", "report.json"].map(read)
+    };
+    let directory = create("alone");
+    let resolved = || resolve(&checked).unwrap();
+    let options = Options { workers: Some(2) };
+    let alone =
+        execute(&checked, resolved(), options, Some(&directory), &never, &mut |_| {}).unwrap();
+    let expected = written(&alone, directory);
+    for home in [(2, 1), (3, 2)] {
+        let directory = create(&format!("ranks-{}", home.0));
+        let together = on_ranks_into(home, |_| &checked, Some(&directory)).unwrap();
+        assert_eq!(together.fingerprint, alone.fingerprint, "{home:?}");
+        assert!(together.repeats.iter().all(|repeat| repeat.states.is_empty()));
+        // All repeats are there: nothing runs any more.
+        let again =
+            execute(&checked, resolved(), options, Some(&directory), &never, &mut |_| {}).unwrap();
+        assert_eq!(again.fingerprint, alone.fingerprint, "{home:?}");
+        assert!(written(&together, directory) == expected, "{home:?}");
+    }
+}
+
+/// Links of a file have latencies of their own, which ranks other than 0 hear of from rank 0.
+#[test]
+fn a_file_with_latencies_of_its_own_on_ranks() {
+    let bench = Workbench::new();
+    let link = |k: usize| {
+        let (a, b) = (k * 5 % 13, (k + 1) * 5 % 13);
+        format!("  - [p{a}, p{b}, {{latency: 0.00{}}}]\n  - [p{a}, p{}]\n", 1 + k % 7, (a + 6) % 13)
+    };
+    let names: Vec<String> = (0..13).map(|k| format!("p{k}")).collect();
+    let links: String = (0..13).map(link).collect();
+    bench.write("graph.yaml", format!("peers: [{}]\nlinks:\n{links}", names.join(", ")));
+    for compute in
+        ["network.compute={seconds_per_sample: 0.001}", "network.links.latency={min: 0.002}"]
+    {
+        is_one_result_in(&bench, &["topology={file: graph.yaml}", compute]);
+    }
 }
 
 #[test]

@@ -85,6 +85,7 @@ struct Nobody;
 
 impl Probe for Nobody {
     type Local = ();
+    type Found = ();
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 

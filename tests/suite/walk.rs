@@ -85,6 +85,7 @@ pub(crate) struct Keeper;
 
 impl Probe for Keeper {
     type Local = Vec<f64>;
+    type Found = ();
     fn local(&self, _: PeerId, _: &Snapshot<'_>) -> Vec<f64> {
         Vec::new()
     }

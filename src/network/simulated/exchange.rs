@@ -5,6 +5,7 @@ use std::ops::Range;
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
 use super::event::{Batch, Pending, Verdict, take_packed};
+use super::keeping::Keeping;
 use super::shard::Shard;
 use crate::network::error::NetworkError;
 use crate::network::observe::{Part, Probe};
@@ -168,11 +169,13 @@ impl<M> Within<M> {
 }
 
 /// Where measured parts go.
-pub(super) enum Parts<L> {
+pub(super) enum Parts<'a, R: Probe> {
     /// To the thread that measures.
-    Measured(Sender<Part<L>>),
+    Measured(Sender<Part<R::Local>>),
     /// To rank 0, with what else goes there.
-    Sent(Receiver<Part<L>>),
+    Sent(Receiver<Part<R::Local>>),
+    /// Nowhere: what is found in them goes to rank 0.
+    Kept(Keeping<'a, R>),
 }
 
 /// Another worker of the rank: what it has for each other rank, and where it hears what came.
@@ -184,7 +187,7 @@ pub(super) struct Lead<'a, R: Probe> {
     /// The ranks that run neighbours of its peers: with others it has nothing to exchange.
     partners: Vec<usize>,
     probe: &'a R,
-    parts: Parts<R::Local>,
+    parts: Parts<'a, R>,
     members: Vec<Member>,
     /// What came last, by rank: its memory is used again.
     used: Vec<Vec<u8>>,
@@ -195,7 +198,7 @@ impl<'a, R: Probe> Lead<'a, R> {
         ranks: &'a dyn Ranks,
         partners: Vec<usize>,
         probe: &'a R,
-        parts: Parts<R::Local>,
+        parts: Parts<'a, R>,
     ) -> Self {
         Self { ranks, partners, probe, parts, members: Vec::new(), used: Vec::new() }
     }
@@ -215,6 +218,7 @@ impl<'a, R: Probe> Lead<'a, R> {
         let measured = match &self.parts {
             Parts::Measured(_) => false,
             Parts::Sent(parts) => !parts.is_empty(),
+            Parts::Kept(keeping) => keeping.has_more(),
         };
         let soon = next.map_or(0, |window| u64::MAX - window);
         [verdict as u64, soon, measured.into()]
@@ -222,7 +226,7 @@ impl<'a, R: Probe> Lead<'a, R> {
 
     /// Takes what other ranks sent, and hands it on, with what all have agreed on.
     fn arrived<P: Peer>(
-        &self,
+        &mut self,
         shard: &mut Shard<'_, P, R>,
         come: &[Vec<u8>],
         [verdict, soon, measured]: Words,
@@ -264,20 +268,20 @@ impl<'a, R: Probe> Lead<'a, R> {
         Ok(())
     }
 
-    /// Hands what was measured to rank 0, which takes it from one rank after the other.
-    fn hand_over(&self) -> Result<(), NetworkError> {
-        let own: Vec<Part<R::Local>> = match &self.parts {
-            Parts::Measured(_) => Vec::new(),
-            Parts::Sent(parts) => parts.try_iter().collect(),
-        };
-        self.ranks.each_taken(own, |parts| {
-            if let Parts::Measured(rows) = &self.parts {
+    /// Hands what was measured to rank 0, which takes it from one rank after the other; or what was found in
+    /// it.
+    fn hand_over(&mut self) -> Result<(), NetworkError> {
+        let Self { ranks, probe, parts, .. } = self;
+        match parts {
+            Parts::Kept(keeping) => keeping.measure(*ranks, probe),
+            Parts::Sent(parts) => ranks.each_taken(parts.try_iter().collect::<Vec<_>>(), drop),
+            Parts::Measured(rows) => ranks.each_taken(Vec::new(), |parts| {
                 for part in parts {
                     // The receiver is gone only when the run is ending anyway.
-                    let _ = rows.send(part.with_tokens_scored(self.probe));
+                    let _ = rows.send(Part::with_tokens_scored(part, *probe));
                 }
-            }
-        })
+            }),
+        }
     }
 }
 

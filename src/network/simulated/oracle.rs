@@ -123,6 +123,7 @@ struct Nothing;
 
 impl Probe for Nothing {
     type Local = ();
+    type Found = ();
     fn local(&self, _: PeerId, _: &Snapshot<'_>) {}
 }
 
@@ -144,6 +145,7 @@ fn run_ranked<P: Peer + Clone + Sync>(
         let observation = (&Nothing, schedule);
         run_on_ranks(home, topology, links, own, observation, &idle, &mut |row| {
             assert_eq!(ranks.rank(), 0, "rank 0 alone measures");
+            let Measured::Whole(row) = row else { panic!("rows were to be whole") };
             on_row(row)
         })
     });

@@ -15,7 +15,7 @@ const DRAWN_PEERS: usize = 1000;
 /// The graph with its peers as they were from round to round, where that was kept; else at the end.
 pub(super) fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<Block> {
     let topology = &result.topology;
-    let last = repeats.last().filter(|repeat| !repeat.states.is_empty())?;
+    let last = repeats.last().filter(|repeat| repeat.numbers() > 0)?;
     if topology.peers() > DRAWN_PEERS {
         return Some(Block::paragraph(format!(
             "A graph of more than {DRAWN_PEERS} peers is not drawn."

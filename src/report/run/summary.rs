@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::tables::listed_every;
-use crate::experiment::{Claim, Prediction, RepeatResult, RunResult, Statement, StopReason};
+use crate::experiment::{
+    Claim, Prediction, RepeatResult, RunResult, Statement, StopReason, listed_every,
+};
 use crate::learn::kernel;
 use crate::measure::{Estimate, Metric};
 use crate::network::{EngineKind, Journey};
@@ -220,7 +221,7 @@ fn warnings(result: &RunResult, complete: usize) -> Vec<String> {
     if let Some(thinning) = result.repeats.first().and_then(|repeat| repeat.thinning) {
         warnings.extend(thinning.notes(&result.scenario.measure));
     }
-    let every = listed_every(result);
+    let every = listed_every(result.topology.peers());
     if every > 1 {
         warnings.push(format!(
             "peers.csv has every {every}th peer only; model.npy has the models of all"

@@ -1,8 +1,8 @@
 //! metrics.csv and peers.csv.
 
 pub(super) use super::super::number::exact as number;
-use crate::experiment::RunResult;
-use crate::learn::{distance, norm};
+use crate::experiment::{DirectoryError, RunResult, listed_every};
+use crate::learn::{axpy, distance, norm};
 
 /// Lines of fields, quoted where they must be.
 pub(super) fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
@@ -81,8 +81,9 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
     ];
     let rows = result.repeats.iter().flat_map(|repeat| {
         let work = repeat.tokens.iter().flat_map(|tokens| &tokens.work);
-        let peers = result.topology.ids().zip(work).step_by(listed_every(result));
-        peers.map(move |(peer, work)| {
+        let every = listed_every(result.topology.peers());
+        let peers = result.topology.ids().zip(work).step_by(every).zip(&repeat.locals);
+        peers.map(move |((peer, work), local)| {
             let at = peer.index();
             vec![
                 repeat.repeat.to_string(),
@@ -93,7 +94,7 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
                 work.updates.to_string(),
                 work.releases.to_string(),
                 work.forwards.to_string(),
-                number(repeat.locals[at].test),
+                number(local.test),
                 number(repeat.epsilons[at]),
             ]
         })
@@ -101,18 +102,13 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
     csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
 }
 
-/// The most peers of which peers.csv has a row.
-const LISTED_PEERS: usize = 100_000;
-
-/// Every how many peers one has a row in peers.csv: each up to 100,000, beyond as many as keep it below.
-pub(super) fn listed_every(result: &RunResult) -> usize {
-    result.topology.peers().div_ceil(LISTED_PEERS).max(1)
-}
-
 /// One row per repeat and peer, at the end of the run; of more than 100,000 peers, of every k-th.
-pub fn peers_csv(result: &RunResult) -> Vec<u8> {
+///
+/// # Errors
+/// A file of models that cannot be read.
+pub fn peers_csv(result: &RunResult) -> Result<Vec<u8>, DirectoryError> {
     if result.repeats.iter().any(|repeat| repeat.tokens.is_some()) {
-        return token_peers_csv(result);
+        return Ok(token_peers_csv(result));
     }
     let score = if result.scenario.model.loss.is_classification() { "accuracy" } else { "mse" };
     let [train, test] = ["train", "test"].map(|part| format!("{part}_{score}"));
@@ -130,33 +126,45 @@ pub fn peers_csv(result: &RunResult) -> Vec<u8> {
         &test,
         "epsilon",
     ];
-    let rows = result.repeats.iter().flat_map(|repeat| {
-        let mean = repeat.mean_state();
-        let peers = result.topology.ids().zip(repeat.models()).zip(&repeat.locals);
-        peers.step_by(listed_every(result)).map(move |((peer, w), local)| {
-            let to_optimum = repeat.optimum.as_ref().map_or(f64::NAN, |best| distance(w, best));
-            let mut line = vec![
-                repeat.repeat.to_string(),
-                peer.to_string(),
-                result.topology.name(peer).into_owned(),
-                repeat.degrees[peer.index()].to_string(),
-                repeat.samples[peer.index()].to_string(),
-            ];
-            let epsilon = repeat.epsilons[peer.index()];
-            let figures = [
-                norm(w),
-                distance(w, &mean),
-                to_optimum,
-                local.risk,
-                local.train,
-                local.test,
-                epsilon,
-            ];
-            line.extend(figures.map(number));
-            line
-        })
-    });
-    csv(std::iter::once(head.map(str::to_string).to_vec()).chain(rows))
+    // Line by line: there may be many.
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(head).expect("memory takes lines of equal length");
+    let every = listed_every(result.topology.peers());
+    for repeat in &result.repeats {
+        let d = repeat.dimension.max(1);
+        let mut mean = vec![0.0; repeat.dimension];
+        repeat.each_states(|states| {
+            states.chunks_exact(d).for_each(|w| axpy(1.0, w, &mut mean));
+        })?;
+        let models = (repeat.numbers() / d) as f64;
+        mean.iter_mut().for_each(|c| *c /= models);
+        let (mut peers, mut locals) = (result.topology.ids(), repeat.locals.iter());
+        repeat.each_states(|states| {
+            let some = states.chunks_exact(d).zip(&mut peers);
+            let listed = some.filter(|(_, peer)| peer.index().is_multiple_of(every));
+            for ((w, peer), local) in listed.zip(&mut locals) {
+                let mut line = vec![
+                    repeat.repeat.to_string(),
+                    peer.to_string(),
+                    result.topology.name(peer).into_owned(),
+                    repeat.degrees[peer.index()].to_string(),
+                    repeat.samples[peer.index()].to_string(),
+                ];
+                let figures = [
+                    norm(w),
+                    distance(w, &mean),
+                    repeat.optimum.as_ref().map_or(f64::NAN, |best| distance(w, best)),
+                    local.risk,
+                    local.train,
+                    local.test,
+                    repeat.epsilons[peer.index()],
+                ];
+                line.extend(figures.map(number));
+                writer.write_record(&line).expect("memory takes lines of equal length");
+            }
+        })?;
+    }
+    Ok(writer.into_inner().expect("memory can be flushed"))
 }
 
 #[cfg(test)]
