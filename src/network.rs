@@ -38,6 +38,8 @@ pub use peer::{Peer, Received};
 #[cfg(feature = "mpi")]
 pub use ranks::Mpi;
 pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
+#[cfg(test)]
+pub(crate) use simulated::cut_anywhere;
 pub use simulated::{Arrival, Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 

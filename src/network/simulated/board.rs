@@ -249,15 +249,15 @@ impl<M: Wire + Clone> Board<M> {
         for (region, posts) in self.posts.iter_mut().enumerate() {
             for &place in posts.who() {
                 let Some(head) = posts.head(place) else { continue };
-                let message = || posts.said(place, head).to_message();
+                let message = posts.said(place, head).to_message();
                 if let Some(&sender) = map.senders[region].get(place as usize) {
                     let receivers = map.receivers[region].row(place as usize);
-                    receivers.iter().for_each(|&to| send(to, sender, head, message()));
+                    receivers.iter().for_each(|&to| send(to, sender, head, message.clone()));
                 } else {
                     let near = map.slots.row(place as usize).iter();
                     let sender = own(place as usize);
                     near.filter(|slot| slot.region == 0)
-                        .for_each(|slot| send(slot.place, sender, head, message()));
+                        .for_each(|slot| send(slot.place, sender, head, message.clone()));
                 }
             }
             posts.clear();
