@@ -3,6 +3,8 @@
 mod assembly;
 mod directory;
 mod fingerprint;
+#[cfg(test)]
+mod moved;
 mod observed;
 mod outline;
 mod prediction;

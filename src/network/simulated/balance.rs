@@ -328,3 +328,58 @@ pub(in crate::network) mod rehearsal {
         drawn
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What two workers of four peers each measured, in microseconds, after so many windows.
+    fn works(windows: u64, built: u64, microseconds: [[u64; 4]; 2]) -> [Work; 2] {
+        microseconds.map(|blocks| Work {
+            windows,
+            blocks: blocks.iter().map(|&time| (1, 1_000 * time)).collect(),
+            built: 1_000 * built,
+        })
+    }
+
+    #[test]
+    fn cuts_move_where_that_saves_more_than_it_costs() {
+        let moved = |works: &[Work]| Cuts::Measured.moved(&[10, 14, 18], works);
+        let uneven = [[10, 3, 3, 3], [3, 3, 3, 3]];
+        // 19 and 12 become 16 and 15, of which 8 windows save 24.
+        assert_eq!(moved(&works(16, 23, uneven)), Some(vec![10, 13, 18]));
+        assert_eq!(moved(&works(16, 24, uneven)), None, "moving takes as long");
+        assert_eq!(moved(&works(32, 24, uneven)), Some(vec![10, 13, 18]), "but there is more time");
+        assert_eq!(moved(&works(16, 0, [[4, 3, 3, 3], [3, 3, 3, 3]])), None, "it is even enough");
+        assert_eq!(moved(&works(16, 0, [[0; 4]; 2])), None, "nobody did anything");
+        // One that takes as long as all others is left alone at last.
+        assert_eq!(moved(&works(16, 0, [[70, 9, 9, 9], [9; 4]])), Some(vec![10, 11, 18]));
+    }
+
+    #[test]
+    fn a_block_is_thought_to_be_even_and_shards_may_be_empty() {
+        let work =
+            |blocks: &[(usize, u64)]| Work { windows: 16, blocks: blocks.to_vec(), built: 0 };
+        let works = [work(&[(10, 4_100), (10, 1_000)]), work(&[(10, 1_000)]), work(&[])];
+        assert_eq!(Cuts::Measured.moved(&[0, 20, 30, 30], &works), Some(vec![0, 5, 10, 30]));
+    }
+
+    #[test]
+    fn what_held_up_a_block_once_is_not_its_work() {
+        let mut watch = Watch::new(Cuts::Pretended, 0, 3, |_| 1);
+        for window in 1..=16 {
+            watch.open();
+            watch.start();
+            for place in 0..3 {
+                watch.reach(place);
+                rehearsal::pass(100 * (place as u64 + 1));
+                // As if the machine had stood still.
+                rehearsal::pass(if (window, place) == (10, 1) { 1_000_000 } else { 0 });
+            }
+            watch.stop();
+            let blocks = watch.report().map(|work| work.blocks);
+            let expected = vec![(1, 100), (1, 200), (1, 300)];
+            assert_eq!(blocks, (window == 16).then_some(expected), "window {window}");
+        }
+    }
+}
