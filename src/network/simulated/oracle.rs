@@ -1,6 +1,6 @@
 //! The parallel engine against a plain sequential event queue, and against closed forms.
 
-mod cuts;
+mod cut_tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
