@@ -264,7 +264,7 @@ fn live<'a, P: Peer, R: Probe>(
             Rest::Quiet => return Ok(Some(shard.quiet())),
             Rest::Told => return Ok(None),
             Rest::Moves(next, cut_anew) => {
-                let (parts, when) = shard.divided(next, &cut_anew);
+                let (parts, when) = shard.divided(&cut_anew);
                 (window, left, layout) = (Some(next), Some(when), cut_anew);
                 // If another worker is no more, its own end says how.
                 let Ok(moved) = vans.moved(parts) else { return Ok(None) };

@@ -3,6 +3,7 @@
 use super::super::event::{Event, What};
 use super::super::household::Household;
 use super::super::layout::Layout;
+use super::super::posts::Posts;
 use super::Shard;
 use crate::network::observe::Probe;
 use crate::network::peer::Peer;
@@ -12,27 +13,27 @@ use crate::network::peer::Peer;
 pub(in super::super) type Left = (u64, u64);
 
 impl<P: Peer, R: Probe> Shard<'_, P, R> {
-    /// All peers of it leave between two windows, to be run in `window` by the workers of this layout: of
-    /// each of these, in their order, those whom it will run. What was posted is taken down, so that it
-    /// goes where its receivers go.
-    pub(in super::super) fn divided(
-        mut self,
-        window: u64,
-        layout: &Layout,
-    ) -> (Vec<Household<P>>, Left) {
+    /// All peers of it leave between two windows, to be run by the workers of this layout: of each of these,
+    /// in their order, those whom it will run. What was posted is taken down, so that it goes where its
+    /// receivers go.
+    pub(in super::super) fn divided(mut self, layout: &Layout) -> (Vec<Household<P>>, Left) {
         let left = self.watch.left();
         let mut events: Vec<Event<P::Message>> = Vec::new();
         let peer = |place| self.layout.peer(self.first + place);
-        self.board.open(window, &mut self.mail.posts);
-        self.board.take_down(peer, |receiver, sender, head, message| {
-            events.push(Event {
-                time: head.time,
-                receiver: peer(receiver as usize),
-                sender,
-                sequence: head.sequence,
-                what: What::Arrival(message),
+        // All are for one window, which need not be the next: after the start timers may come before it.
+        let posts = self.mail.posts.iter().find(|posts| !posts.is_empty());
+        if let Some(window) = posts.map(Posts::window) {
+            self.board.open(window, &mut self.mail.posts);
+            self.board.take_down(peer, |receiver, sender, head, message| {
+                events.push(Event {
+                    time: head.time,
+                    receiver: peer(receiver as usize),
+                    sender,
+                    sequence: head.sequence,
+                    what: What::Arrival(message),
+                });
             });
-        });
+        }
         events.extend(self.mail.queue.into_events());
         let household = Household {
             peers: self.peers,
