@@ -5,6 +5,8 @@ mod directory;
 mod filed;
 mod fingerprint;
 mod left;
+#[cfg(test)]
+mod moved;
 mod observed;
 mod outline;
 mod prediction;

@@ -40,6 +40,8 @@ pub use peer::{Peer, Received};
 pub use ranks::Mpi;
 pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
 pub use share::{Share, Surveyed};
+#[cfg(test)]
+pub(crate) use simulated::cut_anywhere;
 pub use simulated::{Arrival, Arrivals, Layout, Standing};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 

@@ -1,6 +1,7 @@
 //! From peers' deposits to complete rows.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crossbeam_channel::{Receiver, Sender};
 use serde::{Deserialize, Serialize};
@@ -231,6 +232,31 @@ impl<L> Row<L> {
     }
 }
 
+impl<L: Clone> Row<L> {
+    /// Takes some peers' deposits out of it, and the sums of all that were not taken yet.
+    fn take(&mut self, peers: Range<usize>) -> Self {
+        let states = peers.start * self.dimension..peers.end * self.dimension;
+        Self {
+            round: self.round,
+            time: std::mem::take(&mut self.time),
+            messages: std::mem::take(&mut self.messages),
+            bytes: std::mem::take(&mut self.bytes),
+            exposures: taken(&mut self.exposures, peers.clone()),
+            dimension: self.dimension,
+            scored: taken(&mut self.scored, states),
+            residuals: taken(&mut self.residuals, peers.clone()),
+            locals: taken(&mut self.locals, peers),
+            averages: Vec::new(),
+            journeys: Vec::new(),
+        }
+    }
+}
+
+/// Some of the values: where that is all, they are not copied.
+fn taken<T: Clone>(values: &mut Vec<T>, some: Range<usize>) -> Vec<T> {
+    if some.len() == values.len() { std::mem::take(values) } else { values[some].to_vec() }
+}
+
 /// What belongs to peers, from the order of places to that of peers. `order` says who stands at each
 /// place; it is empty where that is its number.
 pub(super) fn by_peer<T>(order: &[PeerId], by_place: Vec<T>) -> Vec<T> {
@@ -305,22 +331,27 @@ pub(super) struct Gathering<'a, R: Probe> {
     probe: &'a R,
     schedule: Schedule,
     first: usize,
-    peers: usize,
     /// Whether tokens are scored here, and not where all rows are.
     scores_tokens: bool,
+    /// The last measured round of each peer, when it came here and now: rounds up to the first were gathered
+    /// elsewhere.
+    before: Vec<Option<Round>>,
+    reached: Vec<Option<Round>>,
+    /// Rounds that some have left something in and others have not yet: how many of these.
     open: BTreeMap<Round, (usize, Row<R::Local>)>,
     rows: Sender<Part<R::Local>>,
 }
 
 impl<'a, R: Probe> Gathering<'a, R> {
+    /// For the peers from a place on, of whom each has left something in rounds up to this already.
     pub(super) fn new(
         (probe, schedule): (&'a R, Schedule),
         first: usize,
-        peers: usize,
+        reached: Vec<Option<Round>>,
         rows: Sender<Part<R::Local>>,
     ) -> Self {
-        let open = BTreeMap::new();
-        Self { probe, schedule, first, peers, scores_tokens: true, open, rows }
+        let (open, before) = (BTreeMap::new(), reached.clone());
+        Self { probe, schedule, first, scores_tokens: true, before, reached, open, rows }
     }
 
     /// The same, which leaves it to another process to score tokens.
@@ -340,6 +371,7 @@ impl<'a, R: Probe> Gathering<'a, R> {
         }
         let scored = deposit.snapshot.scored;
         let d = scored.len();
+        let peers = self.reached.len();
         let (missing, row) = self.open.entry(deposit.round).or_insert_with(|| {
             let row = Row {
                 round: deposit.round,
@@ -347,16 +379,17 @@ impl<'a, R: Probe> Gathering<'a, R> {
                 messages: 0,
                 bytes: 0,
                 dimension: d,
-                exposures: vec![Exposure::default(); self.peers],
-                scored: vec![0.0; self.peers * d],
-                residuals: vec![0.0; self.peers],
-                locals: vec![R::Local::default(); self.peers],
+                exposures: vec![Exposure::default(); peers],
+                scored: vec![0.0; peers * d],
+                residuals: vec![0.0; peers],
+                locals: vec![R::Local::default(); peers],
                 averages: Vec::new(),
                 journeys: Vec::new(),
             };
-            (self.peers, row)
+            (self.before.iter().filter(|&&before| before < Some(deposit.round)).count(), row)
         });
         let place = deposit.place;
+        self.reached[place] = Some(deposit.round);
         row.scored[place * d..][..d].copy_from_slice(scored);
         row.residuals[place] = deposit.snapshot.residual;
         row.exposures[place] = deposit.account.exposure();
@@ -368,9 +401,36 @@ impl<'a, R: Probe> Gathering<'a, R> {
         if *missing == 0
             && let Some((_, row)) = self.open.remove(&deposit.round)
         {
-            // The receiver is gone only when the run is ending anyway.
-            let _ = self.rows.send(Part { first: self.first, row });
+            self.hand_over(row);
         }
+    }
+
+    /// Hands over what was left here in a round: all at once, unless some of the peers have left theirs
+    /// elsewhere or nothing yet; then that of some, and of the next some, with the sums of all in the first.
+    fn hand_over(&self, mut row: Row<R::Local>) {
+        let round = Some(row.round);
+        let peers = self.before.iter().zip(&self.reached);
+        let here: Vec<bool> =
+            peers.map(|(&before, &reached)| before < round && round <= reached).collect();
+        let mut place = 0;
+        for run in here.chunk_by(|a, b| a == b) {
+            let some = place..place + run.len();
+            place = some.end;
+            if run[0] {
+                let first = self.first + some.start;
+                let row = row.take(some);
+                // The receiver is gone only when the run is ending anyway.
+                let _ = self.rows.send(Part { first, row });
+            }
+        }
+    }
+
+    /// Hands over what there is of every round, and says which was the last of each peer.
+    pub(super) fn leave(mut self) -> Vec<Option<Round>> {
+        for (_, row) in std::mem::take(&mut self.open).into_values() {
+            self.hand_over(row);
+        }
+        self.reached
     }
 }
 

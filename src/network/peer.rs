@@ -86,7 +86,8 @@ pub trait Peer: Send {
     {
     }
 
-    /// How much work a round is to this peer, relative to others: workers get equal shares.
+    /// How much work a round is to this peer, relative to others: workers get equal shares to begin with, and
+    /// others once it was measured how long peers take.
     fn weight(&self) -> u64 {
         1
     }

@@ -8,12 +8,15 @@
 //! are skipped.
 //!
 //! A peer sees its own events in the order (time, sender, sequence). That order does not depend
-//! on who shares its worker or where windows end, so neither does any result.
+//! on who shares its worker or where windows end, so neither does any result. So peers may move from
+//! worker to worker between two windows, where some workers have more to do than others.
 
 mod apart;
+mod balance;
 mod board;
 mod event;
 mod exchange;
+mod household;
 mod keeping;
 mod layout;
 mod mail;
@@ -29,9 +32,12 @@ use std::sync::{Mutex, PoisonError};
 
 use crossbeam_channel::{bounded, unbounded};
 
+#[cfg(test)]
+pub(crate) use self::balance::rehearsal::cut_anywhere;
 pub use self::board::{Arrival, Arrivals};
 use self::event::Verdict;
-use self::exchange::{Exchange, Lead, Parts};
+use self::exchange::{Agreed, Exchange, Lead, Parts};
+use self::household::{Household, Vans};
 use self::keeping::{Desk, Keeping};
 pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
@@ -43,7 +49,7 @@ use super::ranks::Ranks;
 use super::share::{Joining, Shelf};
 use super::{Ending, Measured, Outcome, Topology};
 use crate::privacy::{Account, Exposure, pack_fields};
-use crate::units::PeerId;
+use crate::units::{PeerId, Round};
 
 /// Rows that workers may be ahead of the measuring thread.
 const ROWS_AHEAD: usize = 4;
@@ -114,19 +120,23 @@ pub(super) fn run_share<P: Peer, R: Probe>(
         });
         let mut peers = peers.into_iter();
         let exchanges = Exchange::between(shards.clone(), lead);
+        let ways = exchanges.into_iter().zip(Vans::between(shards.len()));
         let mut handles = Vec::new();
-        for (shard, exchange) in shards.zip(exchanges) {
-            let range = layout.range(shard);
-            let own: Vec<P> = peers.by_ref().take(range.len()).collect();
-            let gathering = Gathering::new(observation, range.start, range.len(), rows.clone());
-            let gathering = if rank == 0 { gathering } else { gathering.leaving_tokens() };
+        for (worker, ways) in shards.zip(ways) {
+            let own: Vec<P> = peers.by_ref().take(layout.range(worker).len()).collect();
+            let gathering = {
+                let rows = rows.clone();
+                move |first, reached| {
+                    let gathering = Gathering::new(observation, first, reached, rows.clone());
+                    if rank == 0 { gathering } else { gathering.leaving_tokens() }
+                }
+            };
             let (stop, abandoned) = (&stop, &abandoned);
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
-                let mut shard = Shard::new(shard, layout, own, topology, links, gathering, true);
-                let quiet = work(&mut shard, exchange, asked_to_stop)?;
-                Ok(quiet.then(|| shard.quiet()))
+                let place = (worker, layout);
+                live(place, own, (topology, links), gathering, ways, asked_to_stop)
             }));
         }
         drop(rows);
@@ -284,14 +294,58 @@ impl<L> Quiet<L> {
     }
 }
 
-/// One worker's life: start the peers, then window after window, until nothing is under way any more, or
-/// it was told to stop, or a peer could not go on. Returns whether it is the first.
+/// One worker's life: with some peers, and later with others, until the run is over.
+fn live<'a, P: Peer, R: Probe>(
+    (worker, layout): (usize, &Layout),
+    peers: Vec<P>,
+    (topology, links): (&'a Topology, &'a Links),
+    gathering: impl Fn(usize, Vec<Option<Round>>) -> Gathering<'a, R>,
+    (mut exchange, vans): (Exchange<'a, P::Message, R>, Vans<P>),
+    asked_to_stop: impl Fn() -> bool,
+) -> WorkerEnd<R::Local> {
+    let mut layout = layout.clone();
+    let ids = layout.range(worker).map(|place| layout.peer(place));
+    let mut household = Household::new(peers, ids, topology, links);
+    let (mut window, mut left) = (None, None);
+    loop {
+        let come = (household, left.map_or(0, |(windows, _)| windows));
+        let first = layout.range(worker).start;
+        let gathering = |reached| gathering(first, reached);
+        let mut shard = Shard::new(worker, &layout, come, topology, links, gathering, true);
+        shard.settle(left);
+        match work(&mut shard, &mut exchange, window, &asked_to_stop)? {
+            Rest::Quiet => return Ok(Some(shard.quiet())),
+            Rest::Told => return Ok(None),
+            Rest::Moves(next, cut_anew) => {
+                let (parts, when) = shard.divided(&cut_anew);
+                (window, left, layout) = (Some(next), Some(when), cut_anew);
+                // If another worker is no more, its own end says how.
+                let Ok(moved) = vans.moved(parts) else { return Ok(None) };
+                household = moved;
+            }
+        }
+    }
+}
+
+/// Why a worker leaves off.
+#[derive(PartialEq)]
+enum Rest {
+    /// Nothing is under way any more.
+    Quiet,
+    /// It was told to stop.
+    Told,
+    /// From this window on, others run its peers.
+    Moves(u64, Layout),
+}
+
+/// Starts the peers, unless there was a window before, then runs window after window, until nothing is
+/// under way any more, or it was told to stop, or peers move, or a peer could not go on.
 fn work<P: Peer, R: Probe>(
     shard: &mut Shard<'_, P, R>,
-    mut exchange: Exchange<'_, P::Message, R>,
+    exchange: &mut Exchange<'_, P::Message, R>,
+    mut window: Option<u64>,
     asked_to_stop: impl Fn() -> bool,
-) -> Result<bool, (PeerId, String)> {
-    let mut window = None;
+) -> Result<Rest, (PeerId, String)> {
     loop {
         let mut failure = caught(shard, |shard| shard.border(window, &asked_to_stop));
         let agreed = exchange.swap(shard, &mut |shard| {
@@ -308,10 +362,12 @@ fn work<P: Peer, R: Probe>(
         if let Some(failure) = failure {
             return Err(failure);
         }
-        match agreed {
-            (Verdict::Failed, _) | (Verdict::Stop, Some(_)) => return Ok(false),
-            (_, None) => return Ok(true),
-            (Verdict::Go, next) => window = next,
+        let Agreed { verdict, next, layout } = agreed;
+        match (verdict, next, layout) {
+            (Verdict::Failed, ..) | (Verdict::Stop, Some(_), _) => return Ok(Rest::Told),
+            (_, None, _) => return Ok(Rest::Quiet),
+            (Verdict::Go, Some(next), Some(layout)) => return Ok(Rest::Moves(next, layout)),
+            (Verdict::Go, next, None) => window = next,
         }
     }
 }

@@ -209,7 +209,7 @@ fn live<P: Peer, R: Probe>(
         sequence: 0,
         messages: 0,
         bytes: 0,
-        gathering: Gathering::new(observation, me.index(), 1, rows),
+        gathering: Gathering::new(observation, me.index(), vec![None], rows),
     };
     let mut account = Account::default();
     let mut workspace = Vec::new();

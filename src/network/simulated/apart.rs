@@ -14,9 +14,10 @@ use super::super::observe::{Flow, Gathering, Probe, Row, Schedule, collect};
 use super::super::peer::Peer;
 use super::super::{Outcome, Topology};
 use super::exchange::Exchange;
+use super::household::Household;
 use super::layout::Layout;
 use super::shard::Shard;
-use super::{Quiet, ROWS_AHEAD, RaiseOnDrop, outcome, resume_unwind, work};
+use super::{Quiet, ROWS_AHEAD, RaiseOnDrop, Rest, outcome, resume_unwind, work};
 use crate::privacy::Account;
 
 /// Rows that may wait for the slowest of the simulations: nothing else holds back the others.
@@ -65,15 +66,18 @@ pub(super) fn run<P: Peer, R: Probe>(
         let mut handles = Vec::new();
         for share in shares {
             let peers = layout.by_place(share);
-            let gathering = Gathering::new(observation, 0, peers.len(), rows.clone());
+            let rows = rows.clone();
+            let gathering = move |reached| Gathering::new(observation, 0, reached, rows);
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
                 let _raised = RaiseOnPanic(abandoned);
-                let mut shard = Shard::new(0, layout, peers, topology, links, gathering, false);
-                let exchange = Exchange::between(0..1, None).remove(0);
-                match work(&mut shard, exchange, asked_to_stop) {
-                    Ok(quiet) => Ok(quiet.then(|| shard.dissolve())),
+                let household = Household::new(peers, layout.peers_of(0), topology, links);
+                let household = (household, 0);
+                let mut shard = Shard::new(0, layout, household, topology, links, gathering, false);
+                let mut exchange = Exchange::between(0..1, None).remove(0);
+                match work(&mut shard, &mut exchange, None, asked_to_stop) {
+                    Ok(rest) => Ok((rest == Rest::Quiet).then(|| shard.dissolve())),
                     Err(failure) => {
                         abandoned.store(true, Ordering::Relaxed);
                         Err(failure)

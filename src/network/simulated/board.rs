@@ -313,14 +313,14 @@ impl<M: Wire + Clone> Board<M> {
             for &place in posts.who() {
                 let Some(head) = posts.head(place) else { continue };
                 let sender = region.senders.sender(place, layout);
-                let message = || posts.said(place, head).to_message();
+                let message = posts.said(place, head).to_message();
                 if number == 0 {
                     let near = map.slots.row(place as usize).iter();
                     near.filter(|slot| slot.region == 0)
-                        .for_each(|slot| send(slot.place, sender, head, message()));
+                        .for_each(|slot| send(slot.place, sender, head, message.clone()));
                 } else {
                     let receivers = region.receivers.row(place as usize);
-                    receivers.iter().for_each(|&to| send(to, sender, head, message()));
+                    receivers.iter().for_each(|&to| send(to, sender, head, message.clone()));
                 }
             }
             clear(posts);

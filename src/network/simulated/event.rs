@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::balance::Work;
 use super::posts::Posts;
 use crate::privacy::{Pack, Settled, Wire, WireError};
 use crate::units::{PeerId, SimTime};
@@ -140,6 +141,8 @@ pub(super) struct Batch<M> {
     /// The earliest window in which the sender knows of something to do, anywhere.
     pub next: Option<u64>,
     pub verdict: Verdict,
+    /// What the sender measured, when it is time to look.
+    pub work: Option<Work>,
 }
 
 /// Events, by window. Emptied buffers are kept and used again, so that a run in its stride allocates
@@ -214,6 +217,11 @@ impl<M> Queue<M> {
             return std::mem::replace(&mut self.open.1, buffer);
         }
         self.windows.remove(&window).unwrap_or_default()
+    }
+
+    /// All events of all windows.
+    pub(super) fn into_events(self) -> impl Iterator<Item = Event<M>> {
+        self.open.1.into_iter().chain(self.windows.into_values().flatten())
     }
 
     /// Takes what another worker has for this one; gives back its buffer.

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
+use super::balance::Work;
 use super::event::{Batch, Pending, Verdict, take_packed};
 use super::keeping::Keeping;
+use super::layout::Layout;
 use super::shard::Shard;
 use crate::network::error::NetworkError;
 use crate::network::observe::{Part, Probe};
@@ -39,8 +41,27 @@ enum Beyond<'a, R: Probe> {
 /// What other ranks have for one worker, and what all have agreed on.
 struct Arrived {
     packed: Vec<Vec<u8>>,
-    verdict: Verdict,
-    next: Option<u64>,
+    agreed: Agreed,
+}
+
+/// What all workers of all ranks agree on between two windows.
+#[derive(Clone)]
+pub(super) struct Agreed {
+    pub(super) verdict: Verdict,
+    /// The next window: none if nothing is under way anywhere.
+    pub(super) next: Option<u64>,
+    /// Who runs whom from then on, where that changes.
+    pub(super) layout: Option<Layout>,
+}
+
+impl Agreed {
+    /// It ends here.
+    const FAILED: Self = Self { verdict: Verdict::Failed, next: None, layout: None };
+
+    /// Whether there will be another window.
+    fn goes_on(&self) -> bool {
+        self.verdict == Verdict::Go && self.next.is_some()
+    }
 }
 
 impl<'a, M, R: Probe> Exchange<'a, M, R> {
@@ -78,30 +99,34 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
 
     /// Ends a window. What goes to other ranks is on its way while the shard does the `rest` of the
     /// window's work and says how it stands; then every other worker of this process gets its events and
-    /// gives its own; and all workers of all ranks agree on the next window: none if nothing is under way
-    /// anywhere.
+    /// gives its own; and all workers of all ranks agree on what comes next.
     pub(super) fn swap<P: Peer<Message = M>>(
         &mut self,
         shard: &mut Shard<'_, P, R>,
         rest: &mut dyn FnMut(&mut Shard<'_, P, R>) -> Verdict,
-    ) -> (Verdict, Option<u64>) {
+    ) -> Agreed {
         let Self { within, beyond } = self;
         match beyond {
             Beyond::Nobody => {
                 let own = rest(shard);
-                within.swap(shard, own)
+                let (mut agreed, works) = within.swap(shard, own);
+                if agreed.goes_on() {
+                    let bounds = works.map(|works| vec![moved(shard.layout(), 0, &works)]);
+                    agreed.layout = bounds.and_then(|bounds| shard.layout().cut_at(&bounds));
+                }
+                agreed
             }
             Beyond::Lead(lead) => {
                 let used = std::mem::take(&mut lead.used);
                 let outgoing = lead.outgoing(shard, used);
-                let mut own = (Verdict::Failed, None);
+                let mut own = (Agreed::FAILED, None);
                 let come = lead.ranks.exchange(&lead.partners, outgoing, &mut || {
                     let verdict = rest(shard);
                     own = within.swap(shard, verdict);
-                    Some(lead.words(own))
+                    Some(lead.words(&own.0))
                 });
                 let taken = come.and_then(|(come, words)| {
-                    let agreed = lead.arrived(shard, &come, words)?;
+                    let agreed = lead.arrived(shard, &come, words, own.1)?;
                     Ok((come, agreed))
                 });
                 match taken {
@@ -110,53 +135,58 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                         agreed
                     }
                     // What is the matter shows again when all ranks tell how they ended.
-                    Err(_) => (Verdict::Failed, None),
+                    Err(_) => Agreed::FAILED,
                 }
             }
             Beyond::Through(give, told) => {
                 let _ = give.send(shard.packed(Vec::new()));
                 let own = rest(shard);
-                let (verdict, next) = within.swap(shard, own);
-                if verdict == Verdict::Failed {
-                    return (verdict, next);
+                let (here, _) = within.swap(shard, own);
+                if here.verdict == Verdict::Failed {
+                    return here;
                 }
-                let Ok(Arrived { packed, verdict, next }) = wait(told) else {
-                    return (Verdict::Failed, None);
+                let Ok(Arrived { packed, agreed }) = wait(told) else {
+                    return Agreed::FAILED;
                 };
                 let taken = packed.iter().try_for_each(|bytes| shard.accept_packed(bytes));
-                (if taken.is_ok() { verdict } else { Verdict::Failed }, next)
+                if taken.is_ok() { agreed } else { Agreed::FAILED }
             }
         }
     }
 }
 
 impl<M> Within<M> {
-    /// Gives every other worker its events, takes theirs, and agrees with them on the next window. A
-    /// worker that has failed only says so.
+    /// Gives every other worker its events, takes theirs, and agrees with them on the next window; and what
+    /// all of them measured, in their order, when it is time to look. A worker that has failed only says so.
     fn swap<P: Peer<Message = M>, R: Probe>(
         &self,
         shard: &mut Shard<'_, P, R>,
         own: Verdict,
-    ) -> (Verdict, Option<u64>) {
+    ) -> (Agreed, Option<Vec<Work>>) {
         let failed = own == Verdict::Failed;
         let mut verdict = own;
         let mut next = shard.next_window();
         let told = next;
+        let work = shard.work();
         for (worker, sender) in &self.to {
             let (pending, posts) = if failed {
                 (Pending::of(*worker), None)
             } else {
                 (shard.take_outgoing(*worker), shard.posted_for(*worker))
             };
-            let _ = sender.send(Batch { pending, posts, next: told, verdict: own });
+            let work = work.clone();
+            let _ = sender.send(Batch { pending, posts, next: told, verdict: own, work });
         }
         if failed {
-            return (verdict, None);
+            return (Agreed::FAILED, None);
         }
+        let before = self.to.iter().filter(|(worker, _)| *worker < shard.worker()).count();
+        let mut works: Vec<Work> = Vec::new();
         for receiver in &self.from {
             match wait(receiver) {
                 Ok(batch) => {
                     shard.accept(batch.pending, batch.posts);
+                    works.extend(batch.work);
                     next = [next, batch.next].into_iter().flatten().min();
                     verdict = verdict.max(batch.verdict);
                 }
@@ -164,7 +194,11 @@ impl<M> Within<M> {
                 Err(_) => verdict = Verdict::Failed,
             }
         }
-        (verdict, next)
+        let works = work.filter(|_| works.len() == self.from.len()).map(|own| {
+            works.insert(before, own);
+            works
+        });
+        (Agreed { verdict, next, layout: None }, works)
     }
 }
 
@@ -214,25 +248,27 @@ impl<'a, R: Probe> Lead<'a, R> {
 
     /// How this rank stands: the worst verdict of all, the earliest of their windows, and whether any has
     /// measured something, are the greatest of these words.
-    fn words(&self, (verdict, next): (Verdict, Option<u64>)) -> Words {
+    fn words(&self, own: &Agreed) -> Words {
         let measured = match &self.parts {
             Parts::Measured(_) => false,
             Parts::Sent(parts) => !parts.is_empty(),
             Parts::Kept(keeping) => keeping.has_more(),
         };
-        let soon = next.map_or(0, |window| u64::MAX - window);
-        [verdict as u64, soon, measured.into()]
+        let soon = own.next.map_or(0, |window| u64::MAX - window);
+        [own.verdict as u64, soon, measured.into()]
     }
 
-    /// Takes what other ranks sent, and hands it on, with what all have agreed on.
+    /// Takes what other ranks sent, and hands it on, with what all have agreed on. When it is time to look at
+    /// what was measured, every rank says where its workers begin and end from now on.
     fn arrived<P: Peer>(
         &mut self,
         shard: &mut Shard<'_, P, R>,
         come: &[Vec<u8>],
         [verdict, soon, measured]: Words,
-    ) -> Result<(Verdict, Option<u64>), NetworkError> {
-        let verdict = Verdict::of(verdict);
+        works: Option<Vec<Work>>,
+    ) -> Result<Agreed, NetworkError> {
         let next = (soon > 0).then(|| u64::MAX - soon);
+        let mut agreed = Agreed { verdict: Verdict::of(verdict), next, layout: None };
         let mut packed = vec![Vec::new(); self.members.len()];
         for &rank in &self.partners {
             let taken = self.take(shard, &come[rank], &mut packed);
@@ -242,10 +278,14 @@ impl<'a, R: Probe> Lead<'a, R> {
         if measured > 0 {
             self.hand_over()?;
         }
-        for ((_, tell), packed) in self.members.iter().zip(packed) {
-            let _ = tell.send(Arrived { packed, verdict, next });
+        if let Some(works) = works.filter(|_| agreed.goes_on()) {
+            let own = moved(shard.layout(), self.ranks.rank(), &works);
+            agreed.layout = shard.layout().cut_at(&self.ranks.all_of(&own)?);
         }
-        Ok((verdict, next))
+        for ((_, tell), packed) in self.members.iter().zip(packed) {
+            let _ = tell.send(Arrived { packed, agreed: agreed.clone() });
+        }
+        Ok(agreed)
     }
 
     /// Takes what one rank sent: one after the other, each of its workers has something for each of ours.
@@ -283,6 +323,12 @@ impl<'a, R: Probe> Lead<'a, R> {
             }),
         }
     }
+}
+
+/// Where the shards of a rank should begin and end, by what its workers measured.
+fn moved(layout: &Layout, rank: usize, works: &[Work]) -> Vec<usize> {
+    let bounds = layout.bounds_of(rank);
+    layout.cuts().moved(bounds, works).unwrap_or_else(|| bounds.to_vec())
 }
 
 /// Looks for a batch that is due any moment before going to sleep for it: a window may be

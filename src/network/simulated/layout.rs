@@ -1,7 +1,9 @@
 //! Which worker runs which peers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::balance::Cuts;
 use crate::privacy::pack_fields;
 use crate::topology::{Excerpt, Topology};
 use crate::units::{Members, PeerId};
@@ -9,14 +11,15 @@ use crate::units::{Members, PeerId};
 /// Peers in a row, cut into a range for each worker of each rank. Peers that are linked stand near each
 /// other, so that most links stay within a range and what a peer reads lies near what it read before.
 /// Where they stand decides who computes what and when, never a result.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    order: Order,
+    order: Arc<Order>,
     /// Shard k has places `bounds[k]..bounds[k + 1]`. Those of a rank's workers follow each other, rank
     /// after rank.
     bounds: Vec<usize>,
     /// Shards of each rank.
     workers: usize,
+    cuts: Cuts,
 }
 
 /// Who stands where.
@@ -30,16 +33,17 @@ enum Order {
     Near { first: usize, own: Members, ghosts: Members, places: Vec<u32> },
 }
 
-/// What a rank is told of the layout: bounds, workers and, unless everybody stands at the place of its
-/// number, where its neighbours elsewhere do.
+/// What a rank is told of the layout: bounds, workers, whether those follow from measured work and, unless
+/// everybody stands at the place of its number, where its neighbours elsewhere do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     bounds: Vec<usize>,
     workers: usize,
+    measured: bool,
     places: Option<Vec<u32>>,
 }
 
-pack_fields!(Standing { bounds, workers, places });
+pack_fields!(Standing { bounds, workers, measured, places });
 
 pack_fields!(Excerpt { peers, members, offsets, neighbours, latencies, own_latencies, ghosts });
 
@@ -61,7 +65,7 @@ impl Layout {
         }
         let weight = |place: usize| weight(order[place]);
         let (bounds, workers) = cut(topology.peers(), &weight, ranks, workers);
-        Self { order: Order::Whole { order, places }, bounds, workers }
+        Self::with(Order::Whole { order, places }, bounds, workers)
     }
 
     /// The same with everybody at the place of its number: it takes no graph.
@@ -73,7 +77,41 @@ impl Layout {
     ) -> Self {
         let weight = |place: usize| weight(PeerId::new(place));
         let (bounds, workers) = cut(peers, &weight, ranks, workers);
-        Self { order: Order::ByNumber, bounds, workers }
+        Self::with(Order::ByNumber, bounds, workers)
+    }
+
+    fn with(order: Order, bounds: Vec<usize>, workers: usize) -> Self {
+        Self { order: Arc::new(order), bounds, workers, cuts: Cuts::usual() }
+    }
+
+    /// The same, whose workers keep the peers that the estimated weights give them, however long these turn
+    /// out to take.
+    #[must_use]
+    pub fn as_estimated(self) -> Self {
+        self.with_cuts(Cuts::Estimated)
+    }
+
+    /// The same, cut anew by another rule.
+    pub(super) fn with_cuts(self, cuts: Cuts) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// By which rule it is cut anew while a run goes on.
+    pub(super) fn cuts(&self) -> Cuts {
+        self.cuts
+    }
+
+    /// The same, cut where the shards of each rank now begin and end; nothing if they do already.
+    pub(super) fn cut_at(&self, of_ranks: &[Vec<usize>]) -> Option<Self> {
+        let mut bounds = vec![0];
+        bounds.extend(of_ranks.iter().flat_map(|bounds| bounds.iter().skip(1)));
+        (bounds != self.bounds).then(|| Self { bounds, ..self.clone() })
+    }
+
+    /// Where the shards of a rank begin, and where the last one ends.
+    pub(super) fn bounds_of(&self, rank: usize) -> &[usize] {
+        let shards = self.shards_of(rank);
+        &self.bounds[shards.start..=shards.end]
     }
 
     /// What a rank with this part of the graph is told of a layout that is known whole.
@@ -82,20 +120,22 @@ impl Layout {
         Standing {
             bounds: self.bounds.clone(),
             workers: self.workers,
-            places: (self.order != Order::ByNumber).then(places),
+            measured: self.cuts == Cuts::Measured,
+            places: (*self.order != Order::ByNumber).then(places),
         }
     }
 
     /// The layout as a rank knows it that was told this.
     pub fn near(standing: Standing, rank: usize, excerpt: &Excerpt) -> Self {
-        let Standing { bounds, workers, places } = standing;
+        let Standing { bounds, workers, measured, places } = standing;
         let order = places.map_or(Order::ByNumber, |places| Order::Near {
             first: bounds[rank * workers],
             own: Members::listed(excerpt.members.clone()),
             ghosts: Members::listed(excerpt.ghosts.clone()),
             places,
         });
-        Self { order, bounds, workers }
+        let layout = Self::with(order, bounds, workers);
+        if measured { layout } else { layout.as_estimated() }
     }
 
     /// How many workers there are on all ranks together.
@@ -139,7 +179,7 @@ impl Layout {
     /// Who stands at a place; somebody or other behind the last one.
     #[inline]
     pub(super) fn peer(&self, place: usize) -> PeerId {
-        let known = match &self.order {
+        let known = match &*self.order {
             Order::ByNumber => None,
             Order::Whole { order, .. } => order.get(place).copied(),
             Order::Near { first, own, .. } => own.get(place.wrapping_sub(*first)),
@@ -150,7 +190,7 @@ impl Layout {
     /// Where a peer stands. Of a peer that a rank knows nothing of, and so has nothing for: nowhere.
     #[inline]
     pub(super) fn place(&self, peer: PeerId) -> usize {
-        match &self.order {
+        match &*self.order {
             Order::ByNumber => peer.index(),
             Order::Whole { places, .. } => places[peer.index()] as usize,
             Order::Near { first, own, ghosts, places } => match own.place(peer) {
@@ -169,7 +209,7 @@ impl Layout {
     /// Who stands at each place; empty where everybody stands at the place of its number, and on a rank
     /// that does not know.
     pub(super) fn order(&self) -> &[PeerId] {
-        match &self.order {
+        match &*self.order {
             Order::Whole { order, .. } => order,
             Order::ByNumber | Order::Near { .. } => &[],
         }
@@ -215,7 +255,11 @@ fn cut(
 
 /// Cuts places with these weights into ranges of about equal sum: `workers` of them, or one each where
 /// there are fewer places.
-fn share_out(places: Range<usize>, weight: &dyn Fn(usize) -> u64, workers: usize) -> Vec<usize> {
+pub(super) fn share_out(
+    places: Range<usize>,
+    weight: &dyn Fn(usize) -> u64,
+    workers: usize,
+) -> Vec<usize> {
     let workers = workers.clamp(1, places.len().max(1));
     let weight = |place: usize| u128::from(weight(place)) + 1;
     let total: u128 = places.clone().map(weight).sum();
@@ -289,7 +333,7 @@ mod tests {
     fn places_and_peers_are_each_others_inverse() {
         let order = [2, 0, 3, 1].map(PeerId).to_vec();
         let order = Order::Whole { order, places: vec![1, 3, 0, 2] };
-        let layout = Layout { order, bounds: vec![0, 2, 4], workers: 2 };
+        let layout = Layout::with(order, vec![0, 2, 4], 2);
         for place in 0..4 {
             assert_eq!(layout.place(layout.peer(place)), place);
         }

@@ -1,5 +1,7 @@
 //! The parallel engine against a plain sequential event queue, and against closed forms.
 
+mod cut_tests;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -138,8 +140,8 @@ fn run_ranked<P: Peer + Clone + Sync>(
     schedule: Schedule,
     on_row: &(dyn Fn(Row<()>) -> Flow + Sync),
 ) -> Result<Ending, NetworkError> {
+    let layout = Layout::new(topology, |_| 1, ranks, workers);
     let ends = InProcess::run(ranks, |ranks| {
-        let layout = Layout::new(topology, |_| 1, ranks.size(), workers);
         let own = layout.peers_of(ranks.rank()).map(|peer| peers[peer.index()].clone()).collect();
         let (idle, home) = (AtomicBool::new(false), (&layout, ranks));
         let observation = (&Nothing, schedule);
@@ -329,7 +331,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn every_worker_count_gives_the_trace_of_the_sequential_queue(
+    fn every_worker_count_and_every_cut_gives_the_trace_of_the_sequential_queue(
         n in 1usize..14,
         edges in prop::collection::vec((0usize..14, 0usize..14), 0..40),
         own in prop::collection::vec(prop::option::weighted(0.2, 1e-8..1e-5), 40),
@@ -358,6 +360,11 @@ proptest! {
             run_parallel(workers, &topology, &links, peers);
             prop_assert_eq!(ordered(&trace), ordered(&expected), "{} workers", workers);
         }
+        for workers in [2, 3 + seed as usize % 5] {
+            let (trace, peers) = juggle();
+            cut_anywhere(seed, || run_parallel(workers, &topology, &links, peers));
+            prop_assert_eq!(ordered(&trace), ordered(&expected), "{} workers, cut", workers);
+        }
         for ranks in 1..=4 {
             let home = (ranks, 1 + (seed as usize + ranks) % 2);
             let (trace, peers) = juggle();
@@ -365,6 +372,13 @@ proptest! {
             prop_assert_eq!(ending, Ok(Ending::Finished));
             prop_assert_eq!(ordered(&trace), ordered(&expected), "ranks, workers: {:?}", home);
         }
+        let home = (1 + seed as usize % 3, 2 + seed as usize / 3 % 2);
+        let (trace, peers) = juggle();
+        let ending = cut_anywhere(seed, || {
+            run_ranked(home, &topology, &links, &peers, SCHEDULE, &|_| Flow::Continue)
+        });
+        prop_assert_eq!(ending, Ok(Ending::Finished));
+        prop_assert_eq!(ordered(&trace), ordered(&expected), "cut, ranks, workers: {:?}", home);
     }
 }
 

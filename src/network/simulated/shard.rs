@@ -1,12 +1,15 @@
 //! One worker's peers, their desks, and the events that wait for them.
 
 mod handover;
+mod moving;
 
 use std::collections::BinaryHeap;
 
 use super::Quiet;
+use super::balance::{Cuts, Watch, Work};
 use super::board::{Arrivals, Board, Reach, survey};
 use super::event::{Event, Pending, Queue, What};
+use super::household::Household;
 use super::layout::Layout;
 use super::mail::Mail;
 use super::port::{Desk, Hands, SimulatedPort};
@@ -17,7 +20,7 @@ use crate::network::observe::{Gathering, Probe};
 use crate::network::peer::{Peer, Received};
 use crate::privacy::{Account, Wire};
 use crate::topology::Topology;
-use crate::units::{PeerId, SimTime};
+use crate::units::{PeerId, Round, SimTime};
 
 /// More posts than this are not in the nearest caches when they are looked for.
 const FAR: usize = 2048;
@@ -54,6 +57,10 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     /// Whether the peer at each place has links to other ranks; empty without any.
     borders: Vec<bool>,
     gathering: Gathering<'a, R>,
+    watch: Watch,
+    /// Whether all that was under way came here as events, with peers that have moved: more than there are
+    /// in other windows.
+    moved_in: bool,
     workspace: Vec<f64>,
     order: Vec<u32>,
     starts: Vec<u32>,
@@ -64,24 +71,21 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
 }
 
 impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
-    /// The share of a worker with these peers, which may post where links are alike, if `posts` says so.
+    /// The share of a worker with these peers, after so many windows; they may post where links are alike,
+    /// if `posts` says so.
     pub(super) fn new(
         worker: usize,
         layout: &'a Layout,
-        peers: Vec<P>,
+        (household, windows): (Household<P>, u64),
         topology: &'a Topology,
         links: &'a Links,
-        gathering: Gathering<'a, R>,
+        gathering: impl FnOnce(Vec<Option<Round>>) -> Gathering<'a, R>,
         posts: bool,
     ) -> Self {
+        let Household { peers, desks, accounts, last_arrival, events, reached } = household;
+        let cuts = if layout.workers() > 1 { layout.cuts() } else { Cuts::Estimated };
+        let watch = Watch::new(cuts, windows, peers.len(), |place| peers[place].weight());
         let range = layout.range(worker);
-        let desks = range
-            .clone()
-            .map(|place| Desk {
-                seconds_per_sample: links.seconds_per_sample(layout.peer(place)),
-                ..Desk::default()
-            })
-            .collect();
         let mut ends = Vec::new();
         let mut links_of_shard = 0;
         if links.reorders() {
@@ -103,11 +107,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             .map(|time| survey(layout, topology, worker, time));
         let (map, reach) = survey.unzip();
         let board = Board::new(map);
+        let mut queue = Queue::new(links.window(), layout.workers() - 1);
+        queue.accept(events);
         Self {
             first: range.start,
-            accounts: vec![Account::default(); range.len()],
             desks,
-            last_arrival: vec![SimTime::ZERO; links_of_shard as usize],
+            accounts,
+            last_arrival,
             ends,
             topology,
             links,
@@ -116,7 +122,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             mail: Mail {
                 worker,
                 layout,
-                queue: Queue::new(links.window(), layout.workers() - 1),
+                queue,
                 posts: Posts::default(),
                 coming: board.nothing(),
                 earlier: Vec::new(),
@@ -128,7 +134,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             board,
             happening: Vec::new(),
             borders,
-            gathering,
+            gathering: gathering(reached),
+            watch,
+            moved_in: windows > 0,
             workspace: Vec::new(),
             order: Vec::new(),
             starts: Vec::new(),
@@ -204,6 +212,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// Takes all that happens in a window. Where few have posted, not everybody has to look: who is
     /// concerned gets an event.
     fn open_window(&mut self, window: u64) {
+        self.watch.open();
         let mut events = self.mail.queue.take(window);
         self.mail.window = Some(window);
         self.board.open(window, &mut self.mail.coming);
@@ -231,11 +240,13 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         }
         let order = std::mem::take(&mut self.order);
         let mut events = std::mem::take(&mut self.happening);
+        self.watch.start();
         if self.board.len() == 0 {
             self.run_events(turn, &order, &mut events, asked_to_stop);
         } else {
             self.run_everybody(turn, &order, &mut events, asked_to_stop);
         }
+        self.watch.stop();
         self.happening = events;
         self.order = order;
     }
@@ -244,7 +255,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     fn close_window(&mut self) {
         self.mail.window = None;
         self.mail.publish();
-        self.mail.queue.recycle(std::mem::take(&mut self.happening));
+        let events = std::mem::take(&mut self.happening);
+        if !std::mem::take(&mut self.moved_in) {
+            self.mail.queue.recycle(events);
+        }
     }
 
     /// Runs a window without posts: only those have something to do who have events.
@@ -257,9 +271,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     ) {
         for (k, &place) in order.iter().enumerate() {
             let receiver = events[place as usize].receiver;
-            if !self.is_turn_of(self.layout.place(receiver) - self.first, turn) {
+            let own_place = self.layout.place(receiver) - self.first;
+            if !self.is_turn_of(own_place, turn) {
                 continue;
             }
+            self.watch.reach(own_place);
             let event = take_event(&mut events[place as usize]);
             while let Some(own) = self.mail.own_before(Some(event.order())) {
                 self.happen(own);
@@ -296,6 +312,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             if !self.is_turn_of(place, turn) {
                 continue;
             }
+            self.watch.reach(place);
             // Neighbours are in the order of their numbers: posts of one time are in their order.
             if let (Some(time), []) = (board.time(), own) {
                 let mut next = board.looks(place).then_some(0);
@@ -520,6 +537,21 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// at the end of a window.
     pub(super) fn next_window(&mut self) -> Option<u64> {
         self.mail.next_window()
+    }
+
+    /// What it measured, where it is time for all workers to look.
+    pub(super) fn work(&mut self) -> Option<Work> {
+        self.watch.report()
+    }
+
+    /// The worker whose share it is.
+    pub(super) fn worker(&self) -> usize {
+        self.mail.worker
+    }
+
+    /// Which worker runs which peers.
+    pub(super) fn layout(&self) -> &'a Layout {
+        self.layout
     }
 
     /// What it has to say when nothing is under way any more.

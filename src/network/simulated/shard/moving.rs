@@ -1,0 +1,52 @@
+//! How peers leave a worker, and when they have arrived.
+
+use super::super::event::{Event, What};
+use super::super::household::Household;
+use super::super::layout::Layout;
+use super::Shard;
+use crate::network::observe::Probe;
+use crate::network::peer::Peer;
+
+/// Peers that leave a worker after a window: how many windows there have been, and when that was, by the
+/// clock of what is measured.
+pub(in super::super) type Left = (u64, u64);
+
+impl<P: Peer, R: Probe> Shard<'_, P, R> {
+    /// All peers of it leave between two windows, to be run by the workers of this layout: of each of these,
+    /// in their order, those whom it will run. What was posted is taken down, so that it goes where its
+    /// receivers go.
+    pub(in super::super) fn divided(mut self, layout: &Layout) -> (Vec<Household<P>>, Left) {
+        let left = self.watch.left();
+        let mut events: Vec<Event<P::Message>> = Vec::new();
+        let peer = |place| self.layout.peer(self.first + place);
+        // All are for one window, which need not be the next: after the start timers may come before it.
+        let posts = self.mail.coming.iter().find(|posts| !posts.is_empty());
+        if let Some(window) = posts.map(|posts| posts.window()) {
+            self.board.open(window, &mut self.mail.coming);
+            self.board.take_down(self.layout, |receiver, sender, head, message| {
+                events.push(Event {
+                    time: head.time,
+                    receiver: peer(receiver as usize),
+                    sender,
+                    sequence: head.sequence,
+                    what: What::Arrival(message),
+                });
+            });
+        }
+        events.extend(self.mail.queue.into_events());
+        let household = Household {
+            peers: self.peers,
+            desks: self.desks,
+            accounts: self.accounts,
+            last_arrival: self.last_arrival,
+            events,
+            reached: self.gathering.leave(),
+        };
+        (household.divided(self.first, &self.ends, self.mail.worker, layout), left)
+    }
+
+    /// Its peers have moved in, those of them that were elsewhere before: what that took is known now.
+    pub(in super::super) fn settle(&mut self, left: Option<Left>) {
+        self.watch.built(left.map(|(_, when)| when));
+    }
+}
