@@ -435,13 +435,20 @@ mod tests {
 
     #[test]
     fn an_interrupt_of_one_rank_stops_all() {
-        let begun = AtomicUsize::new(0);
+        let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let outcomes = on_ranks(
             1000,
             (3, 1),
             |interrupt, number| {
                 begun.fetch_add(1, Ordering::Relaxed);
+                if number < 5 {
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
                 if number == 5 {
+                    // The others do not hear of it before they have begun with those before.
+                    while done.load(Ordering::Relaxed) < 5 {
+                        std::thread::yield_now();
+                    }
                     interrupt.store(true, Ordering::Relaxed);
                 }
                 // As long as it takes until somebody says stop.
