@@ -187,7 +187,7 @@ impl<'m, M: Iterator<Item = &'m [f64]> + Clone> Loop for RoundAndProduct<'_, M> 
     type Output = bool;
 
     #[inline(always)]
-    fn run<F: Four>(self) -> bool {
+    fn run<F: Four>(mut self) -> bool {
         // Where the compiler knows the number of blocks, r stays in registers.
         match self.round.w.len() {
             1 => self.of_lanes::<F, 1>(1),
@@ -201,7 +201,7 @@ impl<'m, M: Iterator<Item = &'m [f64]> + Clone> Loop for RoundAndProduct<'_, M> 
 impl<'m, M: Iterator<Item = &'m [f64]> + Clone> RoundAndProduct<'_, M> {
     /// With room for N times four.
     #[inline(always)]
-    fn of_lanes<F: Four, const N: usize>(mut self, lanes: usize) -> bool {
+    fn of_lanes<F: Four, const N: usize>(&mut self, lanes: usize) -> bool {
         let mut r = [[0.0; LANES]; N];
         let r = &mut r[..lanes];
         // Three blocks at a time: as many additions are under way as the registers bear.

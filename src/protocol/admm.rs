@@ -347,20 +347,24 @@ impl AdmmPeer {
             let Vectors { w, sent, .. } = self.numbers.split();
             sent.copy_from_slice(w);
         }
-        let message = match (&self.parameters.primal_noise, sensitivity) {
+        match (&self.parameters.primal_noise, sensitivity) {
             (Some((_, draws)), Some(sensitivity)) => {
                 let draw = draws.at(u64::from(context.me().0), u64::from(self.round.0));
                 let mechanism = Mechanism::Gaussian { deviation };
                 let (all, relation) = (Records::All, Relation::ReplaceOne);
                 let sent = self.numbers.split().sent;
                 let model = noisy_in_place(sent, mechanism, sensitivity, all, relation, draw);
-                public(self.round).zip(model)
+                context.announce(public(self.round).zip(model));
             }
             // Made of what others have released: there is no record here to tell about.
-            _ if self.data.rows() == 0 => public((self.round, self.numbers.sent())),
-            _ => in_the_clear((self.round, self.numbers.sent()), self.parameters.unprotected),
-        };
-        context.announce(message);
+            _ if self.data.rows() == 0 => {
+                context.announce(public((self.round, self.numbers.sent())));
+            }
+            _ => {
+                let model = (self.round, self.numbers.sent());
+                context.announce(in_the_clear(model, self.parameters.unprotected));
+            }
+        }
     }
 
     /// (17), once every neighbour's w~ of this round is there. With T = Σ_l w~_l it adds

@@ -27,8 +27,11 @@ pub(super) struct Desk {
     pub(super) seconds_per_sample: f64,
 }
 
-/// What the running peer acts with.
+/// What the running peer acts with. Who it is and its neighbours stand here once more: a processor waits for
+/// two numbers that were just written, one after the other, to be read together.
 pub(super) struct Hands<'h, 's, 'a, M, R: Probe> {
+    pub(super) me: PeerId,
+    pub(super) neighbours: &'a [PeerId],
     pub(super) port: &'h mut SimulatedPort<'s, 'a, M, R>,
     pub(super) account: &'h mut Account,
     pub(super) workspace: &'h mut Vec<f64>,
@@ -37,8 +40,7 @@ pub(super) struct Hands<'h, 's, 'a, M, R: Probe> {
 impl<M: Wire + Clone, R: Probe> Hands<'_, '_, '_, M, R> {
     #[inline]
     pub(super) fn context(&mut self) -> Context<'_, M> {
-        let (me, neighbours) = (self.port.peer, self.port.neighbours);
-        Context::new(me, neighbours, self.port, self.account, self.workspace)
+        Context::new(self.me, self.neighbours, self.port, self.account, self.workspace)
     }
 }
 

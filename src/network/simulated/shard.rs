@@ -475,7 +475,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     ) -> Option<usize> {
         let now = time.max(self.desks[place].busy_until);
         self.act(receiver, place, now, |peer, mut hands| {
-            let mut arrivals = Arrivals::new(board, place, hands.port.neighbours, first);
+            let mut arrivals = Arrivals::new(board, place, hands.neighbours, first);
             loop {
                 peer.receive_all(&mut arrivals, &mut hands.context());
                 if arrivals.left().is_none() || !hands.port.mail.own.is_empty() {
@@ -524,6 +524,8 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             failure: &mut self.failure,
         };
         let hands = Hands {
+            me: peer,
+            neighbours,
             port: &mut port,
             account: &mut self.accounts[place],
             workspace: &mut self.workspace,
