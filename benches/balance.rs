@@ -30,10 +30,6 @@ use hushmesh::topology::{self, Topology};
 use hushmesh::units::{PeerId, Round, Seed};
 use ndarray::Array2;
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const PEERS: usize = 1_000;
 const FEATURES: usize = 50;
 const TURNS: usize = 5;

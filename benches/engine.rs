@@ -26,10 +26,6 @@ use hushmesh::report::{Column, Table};
 use hushmesh::topology::{self, Topology};
 use hushmesh::units::{PeerId, Round, Seed};
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const NUMBERS: usize = 50;
 const MESSAGES: usize = 500_000;
 const TURNS: usize = 5;

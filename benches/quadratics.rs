@@ -28,10 +28,6 @@ use hushmesh::topology::{GraphFile, Topology};
 use hushmesh::units::{PeerId, Round, Seed};
 use ndarray::{Array1, Array2};
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const FOLDER: &str = "HUSHMESH_QUADRATICS";
 
 struct Nothing;

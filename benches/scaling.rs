@@ -28,10 +28,6 @@ use hushmesh::topology::{self, Topology};
 use hushmesh::units::{PeerId, Round, Seed};
 use sha2::{Digest, Sha256};
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const CASE: &str = "HUSHMESH_SCALING_CASE";
 const SHAPES: [&str; 3] = ["ring", "4-regular", "star"];
 const PEERS: [usize; 6] = [10, 100, 1_000, 10_000, 100_000, 1_000_000];

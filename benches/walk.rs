@@ -39,10 +39,6 @@ use hushmesh::report::{Column, Table};
 use hushmesh::topology::{self, Routes, Topology, Walk, pick};
 use hushmesh::units::{Delta, Epsilon, PeerId, Round, Seed};
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const ROWS: usize = 60_000;
 const CLASSES: u32 = 10;
 const ETA: f64 = 0.1;

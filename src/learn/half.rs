@@ -75,15 +75,15 @@ fn blocks<F: Four, const N: usize>(half: &[f64], d: usize, r: &Padded, w: &mut P
             let from = &columns[c * rows + LANES * (i - j)..];
             F::load(from.first_chunk().expect("numbers follow the last column"))
         };
-        for c in 0..LANES {
-            sums[j] = sums[j].plus(four(c, j).times(F::splat(r[j][c])));
+        for (c, r) in r[j].iter().enumerate() {
+            sums[j] = sums[j].plus(four(c, j).times(F::splat(*r)));
         }
         for i in j + 1..lanes {
             let below = F::load(&r[i]);
-            for c in 0..LANES {
+            for (c, (r, across)) in r[j].iter().zip(across.iter_mut()).enumerate() {
                 let four = four(c, i);
-                sums[i] = sums[i].plus(four.times(F::splat(r[j][c])));
-                across[c] = across[c].plus(four.times(below));
+                sums[i] = sums[i].plus(four.times(F::splat(*r)));
+                *across = across.plus(four.times(below));
             }
         }
         sums[j] = sums[j].plus(F::sums(*across));
@@ -91,9 +91,9 @@ fn blocks<F: Four, const N: usize>(half: &[f64], d: usize, r: &Padded, w: &mut P
     }
     let j = lanes - 1;
     let rows = d - LANES * j;
-    for c in 0..rows {
+    for (c, r) in r[j][..rows].iter().enumerate() {
         let column = rest[c * rows..].first_chunk().expect("numbers follow the last column");
-        sums[j] = sums[j].plus(F::load(column).times(F::splat(r[j][c])));
+        sums[j] = sums[j].plus(F::load(column).times(F::splat(*r)));
     }
     sums[j] = sums[j].times(F::load(&ROWS[d % LANES]));
     for (w, sum) in w.iter_mut().zip(sums) {
