@@ -165,7 +165,6 @@ impl Wire for Exchange {
 /// Peer i.
 #[derive(Debug)]
 pub struct AdmmPeer {
-    me: PeerId,
     data: LocalData,
     parameters: Arc<AdmmParameters>,
     /// How far ∇F_i moves when a label or a record is replaced.
@@ -190,12 +189,17 @@ impl AdmmPeer {
     ) -> Self {
         let d = data.dimension();
         let solver = ChordNewton::numbers(data.rows(), d, parameters.loss);
+        let mut numbers = Numbers::zeros(d, parameters.kinds(), solver);
+        if let Some((law, draws)) = &parameters.objective_noise {
+            let eta = numbers.split().eta;
+            law.draw(draws, u64::from(me.0), eta);
+            eta.iter_mut().for_each(|eta| *eta /= parameters.peers as f64);
+        }
         Self {
-            me,
             moves: parameters.gradient_moves(data.rows(), coefficient),
             round: Round(1),
             retired: false,
-            numbers: Numbers::new(d, parameters.kinds(), solver),
+            numbers,
             solver: ChordNewton::new(),
             inbox: Addition::new(neighbours),
             data,
@@ -455,17 +459,6 @@ impl AdmmPeer {
 
 impl Peer for AdmmPeer {
     type Message = Exchange;
-
-    /// Vectors are made by the worker that goes over them, one peer's behind the other's: memory is read in
-    /// order then.
-    fn make_room(&mut self) {
-        self.numbers.make_room();
-        if let Some((law, draws)) = &self.parameters.objective_noise {
-            let eta = self.numbers.split().eta;
-            law.draw(draws, u64::from(self.me.0), eta);
-            eta.iter_mut().for_each(|eta| *eta /= self.parameters.peers as f64);
-        }
-    }
 
     fn start(&mut self, context: &mut Context<'_, Exchange>) {
         self.primal(context);

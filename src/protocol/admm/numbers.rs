@@ -62,18 +62,13 @@ pub(super) struct Fours<'a> {
 }
 
 impl Numbers {
-    /// Of d dimensions: `solver` is how many the solver remembers. There is no room for them yet.
-    pub(super) fn new(d: usize, kinds: Kinds, solver: usize) -> Self {
+    /// Zeros: `solver` is how many the solver remembers.
+    pub(super) fn zeros(d: usize, kinds: Kinds, solver: usize) -> Self {
+        let length = Self::length(d, kinds.count(), solver);
         let [dimension, solver] = [d, solver].map(|count| {
             u32::try_from(count).expect("a matrix in memory has fewer rows and columns")
         });
-        Self { block: Box::default(), dimension, solver, kinds }
-    }
-
-    /// Makes the room: all of them are zero.
-    pub(super) fn make_room(&mut self) {
-        let (d, solver) = (self.dimension as usize, self.solver as usize);
-        self.block = vec![0.0; Self::length(d, self.kinds.count(), solver)].into();
+        Self { block: vec![0.0; length].into(), dimension, solver, kinds }
     }
 
     /// How many numbers so many vectors take, and the solver's.
