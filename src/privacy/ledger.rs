@@ -202,6 +202,7 @@ impl Account {
         if let Some(more) = &other.batches {
             let batches = more.sums.len();
             let own = self.batches.get_or_insert_with(|| OfBatches::new(batches).into());
+            own.sums.resize(own.sums.len().max(batches), [0.0; 2]);
             more.sums.iter().enumerate().for_each(|(batch, more)| own.add(batch, *more));
         }
     }

@@ -107,15 +107,14 @@ impl<M> Posts<M> {
         if self.window != window {
             self.begin(window, places as usize);
         }
-        let head = &mut self.heads[place as usize];
-        if head.window == window {
+        if self.heads[place as usize].window == window {
             return false;
         }
         let (round, message) = match *said {
             Said::Vector(round, vector) => {
-                if self.room != Some(vector.len()) {
-                    return self.make_room(vector.len(), places as usize)
-                        && self.put((place, places), (time, sequence, window), said);
+                if self.room != Some(vector.len()) && !self.make_room(vector.len(), places as usize)
+                {
+                    return false;
                 }
                 let at = self.stride * place as usize;
                 self.numbers[at..at + vector.len()].copy_from_slice(vector);
@@ -126,7 +125,7 @@ impl<M> Posts<M> {
                 (Round(0), self.messages.len() as u32)
             }
         };
-        *head = Head { time, sequence, window, round, message };
+        self.heads[place as usize] = Head { time, sequence, window, round, message };
         if self.who.is_empty() {
             self.first = (time, round);
         }

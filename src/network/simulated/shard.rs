@@ -217,19 +217,23 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         self.mail.window = Some(window);
         self.board.open(window, &mut self.mail.coming);
         if self.board.len() < self.peers.len() / 8 {
-            let peer = |place| self.layout.peer(self.first + place);
-            self.board.take_down(self.layout, |receiver, sender, head, message| {
-                events.push(Event {
-                    time: head.time,
-                    receiver: peer(receiver as usize),
-                    sender,
-                    sequence: head.sequence,
-                    what: What::Arrival(message),
-                });
-            });
+            self.take_down(&mut events);
         }
         self.sort(&events);
         self.happening = events;
+    }
+
+    /// Takes down what is on the board: it becomes an event for each who would have looked at it.
+    fn take_down(&mut self, events: &mut Vec<Event<P::Message>>) {
+        self.board.take_down(self.layout, |receiver, sender, head, message| {
+            events.push(Event {
+                time: head.time,
+                receiver: self.layout.peer(self.first + receiver as usize),
+                sender,
+                sequence: head.sequence,
+                what: What::Arrival(message),
+            });
+        });
     }
 
     /// Runs what happens in the window, peer after peer, each peer's in its order. Peers that make work

@@ -79,10 +79,10 @@ impl<P: Peer, R: Probe> Shard<'_, P, R> {
         let left_over = |sender, time, sequence, message| {
             late.push((sender, time, sequence, message));
         };
-        // Nobody else looks at what came from another rank.
-        if let Some(posts) = Arc::get_mut(&mut self.mail.coming[region]) {
-            posts.unpack(bytes, left_over)?;
-        }
+        let posts = Arc::get_mut(&mut self.mail.coming[region]);
+        posts
+            .expect("nobody else looks at what came from another rank")
+            .unpack(bytes, left_over)?;
         self.send_late(region, late);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! How peers leave a worker, and when they have arrived.
 
-use super::super::event::{Event, What};
 use super::super::household::Household;
 use super::super::layout::Layout;
 use super::Shard;
@@ -17,21 +16,12 @@ impl<P: Peer, R: Probe> Shard<'_, P, R> {
     /// receivers go.
     pub(in super::super) fn divided(mut self, layout: &Layout) -> (Vec<Household<P>>, Left) {
         let left = self.watch.left();
-        let mut events: Vec<Event<P::Message>> = Vec::new();
-        let peer = |place| self.layout.peer(self.first + place);
+        let mut events = Vec::new();
         // All are for one window, which need not be the next: after the start timers may come before it.
         let posts = self.mail.coming.iter().find(|posts| !posts.is_empty());
         if let Some(window) = posts.map(|posts| posts.window()) {
             self.board.open(window, &mut self.mail.coming);
-            self.board.take_down(self.layout, |receiver, sender, head, message| {
-                events.push(Event {
-                    time: head.time,
-                    receiver: peer(receiver as usize),
-                    sender,
-                    sequence: head.sequence,
-                    what: What::Arrival(message),
-                });
-            });
+            self.take_down(&mut events);
         }
         events.extend(self.mail.queue.into_events());
         let household = Household {
