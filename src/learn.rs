@@ -28,6 +28,7 @@ pub use chord_newton::{ChordNewton, DENSE_LIMIT, Solved, Subproblem};
 pub use clipping::Clipping;
 pub use consensus::Padded;
 pub use descent::stationary_point;
+pub(crate) use kernel::{Four, Loop, run};
 pub use kernel::{LANES, prefetch};
 pub use loss::Loss;
 pub use model::ModelConfig;

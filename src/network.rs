@@ -31,7 +31,7 @@ pub use config::{
     BandwidthConfig, ComputeConfig, EngineKind, Extra, LatencyConfig, LinksConfig, LossConfig,
     NetworkConfig, Speeds,
 };
-pub use context::Context;
+pub use context::{Announce, Context};
 pub use error::NetworkError;
 pub use links::Links;
 pub use observe::{Flow, Found, Journey, Parting, Probe, Row, Schedule, Snapshot, Totals, Work};
@@ -42,7 +42,7 @@ pub use ranks::{Counted, InProcess, Ranks, Traffic, Words};
 pub use share::{Share, Surveyed};
 #[cfg(test)]
 pub(crate) use simulated::cut_anywhere;
-pub use simulated::{Arrival, Arrivals, Layout, Standing};
+pub use simulated::{Arrival, Arrivals, Layout, Standing, Together, Turns};
 pub use threads::PEER_LIMIT as THREADS_PEER_LIMIT;
 
 use crate::topology::Topology;

@@ -19,6 +19,7 @@
 use super::cholesky::Packed;
 use super::conjugate_gradients::conjugate_gradients;
 use super::consensus::{ConsensusRound, Padded};
+use super::kernel::Four;
 use super::kernel::LANES;
 use super::loss::Loss;
 use super::normal_equations::NormalEquations;
@@ -222,19 +223,19 @@ impl ChordNewton {
     }
 
     /// A whole round of a consensus method at once, where its argmin is in closed form: its dual step and
-    /// then, unless the bound on the residual is above the tolerance, the argmin; whether it did both.
-    /// None, and nothing done, where there is no such form or the samples were not seen yet. For the rest,
-    /// see [`Self::solve`], whose `numbers` these are, in d dimensions.
-    #[inline]
-    pub fn closed_round<'m, M: Iterator<Item = &'m [f64]> + Clone>(
+    /// then the argmin. False, and nothing done, where there is no such form, the samples were not seen yet
+    /// or the bound on the residual may be above the tolerance. For the rest, see [`Self::solve`], whose
+    /// `numbers` these are, in d dimensions.
+    #[inline(always)]
+    pub(crate) fn closed_round<'m, F: Four, M: Iterator<Item = &'m Padded> + Clone>(
         &self,
         round: ConsensusRound<'_, M>,
         (numbers, d): (&Padded, usize),
         tolerance: f64,
-    ) -> Option<bool> {
-        let Kept::Normal(Some(equations)) = &self.kept else { return None };
+    ) -> bool {
+        let Kept::Normal(Some(equations)) = &self.kept else { return false };
         let (of_loss, inverse) = numbers.split_at(round.w.len());
-        equations.round(round, (of_loss, inverse.as_flattened(), d), tolerance)
+        equations.round::<F, M>(round, (of_loss, inverse.as_flattened(), d), tolerance)
     }
 
     /// Asks for what stands for the Hessian, to be near when it is needed.

@@ -7,7 +7,8 @@ use super::kernel::{Four, LANES, Loop, run};
 pub type Padded = [[f64; LANES]];
 
 /// A round whose messages are all there: the dual step with T = Σ_l w_l, as [`dual_step`] and
-/// [`linear_term`] do it, to the last bit.
+/// [`linear_term`] do it, to the last bit. Nothing is written before it is known that the argmin that
+/// follows can be.
 pub struct ConsensusRound<'a, M> {
     /// β.
     pub penalty: f64,
@@ -29,38 +30,43 @@ pub struct ConsensusRound<'a, M> {
     pub w: &'a mut Padded,
 }
 
-impl<'m, M: Iterator<Item = &'m [f64]> + Clone> ConsensusRound<'_, M> {
-    /// γ ← γ + β(N w − T) and, if it is kept, sum ← N w + T for N times four from a block on, whose sums
-    /// stay in registers while the models go by. Returns b = γ − β(N w + T) + η/n.
+impl<'m, M: Iterator<Item = &'m Padded> + Clone> ConsensusRound<'_, M> {
+    /// γ + β(N w − T) and b = γ − β(N w + T) + η/n with this γ, for N times four from a block on, whose sums
+    /// stay in registers while the models go by.
     #[inline(always)]
-    pub(super) fn linear_term<F: Four, const N: usize>(&mut self, block: usize) -> [F; N] {
-        let sums = self.sums::<F, N>(block);
-        let gamma = self.gamma[block..].first_chunk_mut::<N>().expect("as long as w");
+    pub(super) fn linear_term<F: Four, const N: usize>(&self, block: usize) -> [(F, F); N] {
+        let gamma = self.gamma[block..].first_chunk::<N>().expect("as long as w");
         let (up, down) = (F::splat(self.penalty), F::splat(-self.penalty));
         let minus = F::splat(-1.0);
-        let mut b = [F::splat(0.0); N];
-        for (k, (all, theirs)) in sums.into_iter().enumerate() {
+        let mut terms = self.sums::<F, N>(block);
+        for k in 0..N {
+            let (all, theirs) = terms[k];
             let dual = F::load(&gamma[k]).plus(all.plus(theirs.times(minus)).times(up));
-            dual.store(&mut gamma[k]);
-            b[k] = dual.plus(all.plus(theirs).times(down));
-        }
-        if self.keep {
-            let sum = self.sum[block..].first_chunk_mut::<N>().expect("as long as w");
-            for (sum, (all, theirs)) in sum.iter_mut().zip(sums) {
-                all.plus(theirs).store(sum);
-            }
+            terms[k] = (dual, dual.plus(all.plus(theirs).times(down)));
         }
         if !self.eta.is_empty() {
             let eta = self.eta[block..].first_chunk::<N>().expect("as long as w");
             for k in 0..N {
-                b[k] = b[k].plus(F::load(&eta[k]));
+                terms[k].1 = terms[k].1.plus(F::load(&eta[k]));
             }
         }
-        b
+        terms
+    }
+
+    /// The dual step is taken: γ has become this, and N w + T is kept where it is asked for.
+    #[inline(always)]
+    pub(super) fn take<F: Four>(&mut self, gamma: &Padded) {
+        for (own, new) in self.gamma[..gamma.len()].iter_mut().zip(gamma) {
+            F::load(new).store(own);
+        }
+        if self.keep {
+            self.add_up::<F>();
+        }
     }
 
     /// sum ← N w + T.
-    pub(super) fn add_up<F: Four>(&mut self) {
+    #[inline(always)]
+    fn add_up<F: Four>(&mut self) {
         for block in 0..self.w.len() {
             let [(all, theirs)] = self.sums::<F, 1>(block);
             all.plus(theirs).store(&mut self.sum[block]);
@@ -72,8 +78,7 @@ impl<'m, M: Iterator<Item = &'m [f64]> + Clone> ConsensusRound<'_, M> {
     fn sums<F: Four, const N: usize>(&self, block: usize) -> [(F, F); N] {
         let mut theirs = [F::splat(0.0); N];
         for model in self.models.clone() {
-            let fours = &model.as_chunks::<LANES>().0[block..];
-            let fours = fours.first_chunk::<N>().expect("models are as long as w");
+            let fours = model[block..].first_chunk::<N>().expect("models are as long as w");
             for k in 0..N {
                 theirs[k] = theirs[k].plus(F::load(&fours[k]));
             }

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub const LANES: usize = 4;
 
 /// Four numbers that go through every operation together.
-pub(super) trait Four: Copy {
+pub(crate) trait Four: Copy {
     /// Rows whose dot products fit into the registers together.
     const ROWS: usize;
 
@@ -59,7 +59,7 @@ pub(super) trait Four: Copy {
 }
 
 /// A loop, with what it runs over.
-pub(super) trait Loop {
+pub(crate) trait Loop {
     /// What it returns.
     type Output;
 
@@ -125,7 +125,7 @@ fn choose() -> u8 {
 
 /// Runs a loop on the widest registers that there are.
 #[inline(always)]
-pub(super) fn run<L: Loop>(work: L) -> L::Output {
+pub(crate) fn run<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     if chosen() == AVX2 {
         // SAFETY: the processor has AVX2: it is chosen nowhere but in `choose`.

@@ -112,19 +112,26 @@ impl NormalEquations {
         }
     }
 
-    /// A whole round of a consensus method: its dual step and, unless the bound on |a + b + Hw| is above
-    /// the tolerance, w ← −H⁻¹(a + b) with the b that comes of it; whether it did that. None, and nothing
-    /// done, where the inverse is not kept.
-    #[inline]
-    pub(super) fn round<'m, M: Iterator<Item = &'m [f64]> + Clone>(
+    /// A whole round of a consensus method: its dual step and w ← −H⁻¹(a + b) with the b that comes of it.
+    /// Nothing is done, and false returned, where the inverse is not kept or the bound on |a + b + Hw|
+    /// might be above the tolerance.
+    #[inline(always)]
+    pub(super) fn round<'m, F: Four, M: Iterator<Item = &'m Padded> + Clone>(
         &self,
         round: ConsensusRound<'_, M>,
         (a, inverse, d): (&Padded, &[f64], usize),
         tolerance: f64,
-    ) -> Option<bool> {
-        let Kept::Inverse = &self.kept else { return None };
-        let limits = (self.error, tolerance);
-        Some(run(RoundAndProduct { round, inverse, a, d, limits }))
+    ) -> bool {
+        let kept = matches!(self.kept, Kept::Inverse);
+        let limits = self.limits(tolerance);
+        kept && RoundAndProduct { round, inverse, a, d, limits }.run::<F>()
+    }
+
+    /// error · |r| ≤ tolerance, squared, where rounding leaves no doubt: what to multiply |r|² with, and what
+    /// it may be at most.
+    #[inline(always)]
+    fn limits(&self, tolerance: f64) -> [f64; 2] {
+        [self.error * self.error * (1.0 + 1e-12), tolerance * tolerance]
     }
 
     /// step ← H⁻¹g.
@@ -173,17 +180,17 @@ impl Loop for Product<'_> {
     }
 }
 
-/// The dual step and r = −(a + b) from it, then the same, if error · |r| is at most the tolerance;
-/// whether it is.
+/// The dual step and r = −(a + b) from it, then the same, where the first limit times |r|² is at most the
+/// second; whether it is.
 struct RoundAndProduct<'a, M> {
     round: ConsensusRound<'a, M>,
     inverse: &'a [f64],
     a: &'a Padded,
     d: usize,
-    limits: (f64, f64),
+    limits: [f64; 2],
 }
 
-impl<'m, M: Iterator<Item = &'m [f64]> + Clone> Loop for RoundAndProduct<'_, M> {
+impl<'m, M: Iterator<Item = &'m Padded> + Clone> Loop for RoundAndProduct<'_, M> {
     type Output = bool;
 
     #[inline(always)]
@@ -198,44 +205,45 @@ impl<'m, M: Iterator<Item = &'m [f64]> + Clone> Loop for RoundAndProduct<'_, M> 
     }
 }
 
-impl<'m, M: Iterator<Item = &'m [f64]> + Clone> RoundAndProduct<'_, M> {
+impl<'m, M: Iterator<Item = &'m Padded> + Clone> RoundAndProduct<'_, M> {
     /// With room for N times four.
     #[inline(always)]
     fn of_lanes<F: Four, const N: usize>(&mut self, lanes: usize) -> bool {
-        let mut r = [[0.0; LANES]; N];
-        let r = &mut r[..lanes];
+        let (mut r, mut gamma) = ([[0.0; LANES]; N], [[0.0; LANES]; N]);
+        let (r, gamma) = (&mut r[..lanes], &mut gamma[..lanes]);
         // Three blocks at a time: as many additions are under way as the registers bear.
         for block in (0..lanes).step_by(3) {
             match lanes - block {
-                1 => right_side::<F, 1, M>(&mut self.round, self.a, block, r),
-                2 => right_side::<F, 2, M>(&mut self.round, self.a, block, r),
-                _ => right_side::<F, 3, M>(&mut self.round, self.a, block, r),
+                1 => self.right_side::<F, 1>(block, r, gamma),
+                2 => self.right_side::<F, 2>(block, r, gamma),
+                _ => self.right_side::<F, 3>(block, r, gamma),
             }
         }
-        let (error, tolerance) = self.limits;
-        let solved = error * square::<F>(r).sqrt() <= tolerance;
+        let [error, tolerance] = self.limits;
+        let solved = error * square::<F>(r) <= tolerance;
         if solved {
+            self.round.take::<F>(gamma);
             half::product::<F>(self.inverse, self.d, r, self.round.w);
-        } else {
-            self.round.add_up::<F>();
         }
         solved
     }
-}
 
-/// N times four of r = −(a + b) from a block on.
-#[inline(always)]
-fn right_side<'m, F: Four, const N: usize, M: Iterator<Item = &'m [f64]> + Clone>(
-    round: &mut ConsensusRound<'_, M>,
-    a: &Padded,
-    block: usize,
-    r: &mut Padded,
-) {
-    let b = round.linear_term::<F, N>(block);
-    let a = a[block..].first_chunk::<N>().expect("as long as w");
-    let r = r[block..].first_chunk_mut::<N>().expect("as long as w");
-    for k in 0..N {
-        F::load(&a[k]).plus(b[k]).times(F::splat(-1.0)).store(&mut r[k]);
+    /// N times four of r = −(a + b), and of the new γ, from a block on.
+    #[inline(always)]
+    fn right_side<F: Four, const N: usize>(
+        &self,
+        block: usize,
+        r: &mut Padded,
+        gamma: &mut Padded,
+    ) {
+        let terms = self.round.linear_term::<F, N>(block);
+        let a = self.a[block..].first_chunk::<N>().expect("as long as w");
+        let r = r[block..].first_chunk_mut::<N>().expect("as long as w");
+        let gamma = gamma[block..].first_chunk_mut::<N>().expect("as long as w");
+        for (k, (dual, b)) in terms.into_iter().enumerate() {
+            dual.store(&mut gamma[k]);
+            F::load(&a[k]).plus(b).times(F::splat(-1.0)).store(&mut r[k]);
+        }
     }
 }
 
@@ -368,7 +376,7 @@ mod tests {
                         let round = ConsensusRound {
                             penalty,
                             neighbours,
-                            models: all.iter().map(|model| model.as_flattened()),
+                            models: all.iter().map(|model| &**model),
                             sent: &own,
                             eta: &noise,
                             gamma: &mut gamma2,
@@ -376,15 +384,16 @@ mod tests {
                             keep,
                             w: &mut w2,
                         };
-                        let limits =
-                            (equations.error, if enough { bound } else { bound.next_down() });
+                        let tolerance = bound * if enough { 1.0 + 1e-11 } else { 1.0 };
+                        let limits = equations.limits(tolerance);
                         let work = RoundAndProduct { round, inverse: &inverse, a: &a, d, limits };
                         let solved = if portable { on_portable(work) } else { run(work) };
                         assert_eq!(solved, enough, "d = {d}");
-                        // Without an argmin the sum that it is for is kept in any case.
-                        let sum = if keep || !enough { &sum } else { &start[2] };
-                        let w = if enough { &w } else { &start[0] };
-                        for (at_once, step) in [(w2, w), (gamma2, &gamma), (sum2, sum)] {
+                        // Without an argmin nothing is done.
+                        let sum = if keep { &sum } else { &start[2] };
+                        let [w, gamma, sum] =
+                            if enough { [&w, &gamma, sum] } else { start.each_ref() };
+                        for (at_once, step) in [(w2, w), (gamma2, gamma), (sum2, sum)] {
                             assert_eq!(bits(&at_once.as_flattened()[..d]), bits(step), "d = {d}");
                             assert!(at_once.as_flattened()[d..].iter().all(|&rest| rest == 0.0));
                         }

@@ -45,6 +45,14 @@ pub(super) fn each<M: Clone, P: Port<M> + ?Sized>(
     }
 }
 
+/// Where a vector of a round can be said to all neighbours.
+pub trait Announce {
+    /// Sends a vector of a round to every neighbour and books one release to all of them, as
+    /// [`broadcast`](Context::broadcast) does with the message that it [is](Wire::of_round). The vector is
+    /// copied on the way and may change after.
+    fn announce(&mut self, message: Released<(Round, &[f64])>);
+}
+
 /// A peer's hands: the only way to act on anything outside itself.
 pub struct Context<'a, M> {
     me: PeerId,
@@ -104,18 +112,6 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
         self.port.transmit_to_all(self.neighbours.len(), message.settled());
     }
 
-    /// Sends a vector of a round to every neighbour and books one release to all of them, as
-    /// [`broadcast`](Self::broadcast) does with the message that it [is](Wire::of_round). The vector is
-    /// copied on the way and may change after.
-    #[inline]
-    pub fn announce(&mut self, message: Released<(Round, &[f64])>) {
-        if self.neighbours.is_empty() {
-            return;
-        }
-        self.account.book(message.charge(), Receivers::Neighbours);
-        self.port.transmit_vector(self.neighbours.len(), *message.settled().value());
-    }
-
     /// Books now what leaves later, by whatever way: it may be sent, passed on and published without
     /// being booked again. It counts as seen by everybody, whether or not it is ever sent.
     pub fn release<T>(&mut self, value: Released<T>) -> Released<T> {
@@ -170,6 +166,16 @@ impl<'a, M: Wire + Clone> Context<'a, M> {
     /// Scratch space that lives as long as the worker; its content does not outlast the call.
     pub fn workspace(&mut self) -> &mut Vec<f64> {
         self.workspace
+    }
+}
+
+impl<M: Wire + Clone> Announce for Context<'_, M> {
+    fn announce(&mut self, message: Released<(Round, &[f64])>) {
+        if self.neighbours.is_empty() {
+            return;
+        }
+        self.account.book(message.charge(), Receivers::Neighbours);
+        self.port.transmit_vector(self.neighbours.len(), *message.settled().value());
     }
 }
 

@@ -57,6 +57,7 @@ impl Schedule {
     }
 
     /// Whether this round is measured.
+    #[inline]
     pub fn measures(&self, round: Round) -> bool {
         // Every peer asks in every round: most answers take no division.
         let too_early = (1..self.every).contains(&round.0);
@@ -358,6 +359,12 @@ impl<'a, R: Probe> Gathering<'a, R> {
     #[must_use]
     pub(super) fn leaving_tokens(self) -> Self {
         Self { scores_tokens: false, ..self }
+    }
+
+    /// Which rounds are measured.
+    #[inline]
+    pub(super) fn schedule(&self) -> Schedule {
+        self.schedule
     }
 
     /// Whether this round is measured.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::context::Context;
 use super::observe::Work;
-use super::simulated::Arrivals;
+use super::simulated::{Arrivals, Turns};
 use crate::privacy::{Released, Settled, Wire};
 use crate::units::PeerId;
 
@@ -41,6 +41,17 @@ pub trait Peer: Send {
         if let Some((from, arrival)) = arrivals.next_arrival() {
             self.receive(from, arrival.received(), context);
         }
+    }
+
+    /// Called where all neighbours have sent a vector of the same round, all arrive at one time and nothing
+    /// else happens meanwhile, for many peers at once, that what it takes to begin be taken once. Whoever has
+    /// its turn does all that [`receive_all`](Self::receive_all) would do with them, or is
+    /// [put back](Turns::put_back) without having done anything; for that one, and for any whose turn has not
+    /// come, that is called.
+    fn receive_together(_turns: &mut Turns<'_, '_, Self>)
+    where
+        Self: Sized,
+    {
     }
 
     /// Called some time before messages arrive: the place to ask for memory that will be needed, so that

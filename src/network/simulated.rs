@@ -25,6 +25,7 @@ mod oracle;
 mod port;
 mod posts;
 mod shard;
+mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,7 @@ use self::household::{Household, Vans};
 use self::keeping::{Desk, Keeping};
 pub use self::layout::{Layout, Standing};
 use self::shard::Shard;
+pub use self::together::{Together, Turns};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
 use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect, parting};

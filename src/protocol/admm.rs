@@ -45,8 +45,12 @@ use self::numbers::{Fours, Kinds, Numbers, Vectors};
 use super::inbox::Addition;
 use crate::data::LocalData;
 use crate::learn::consensus::{self, ConsensusRound};
-use crate::learn::{ChordNewton, Loss, Objective, Samples, Subproblem, norm, prefetch};
-use crate::network::{Arrival, Arrivals, Context, Peer, Received, Snapshot};
+use crate::learn::{
+    ChordNewton, Four, Loop, Loss, Objective, Samples, Subproblem, norm, prefetch, run,
+};
+use crate::network::{
+    Announce, Arrival, Arrivals, Context, Peer, Received, Snapshot, Together, Turns,
+};
 use crate::privacy::{
     Budget, Mechanism, ObjectiveNoise, Pieces, Records, Relation, Sensitivity, Spent, Wire,
     WireError, in_the_clear, noisy_in_place, public,
@@ -333,15 +337,20 @@ impl AdmmPeer {
                 self.round, solved.residual
             ));
         }
-        self.exchange(solved.residual.max(tolerance), deviation, context);
+        self.exchange(solved.residual.max(tolerance), deviation, context.me(), context);
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }
     }
 
     /// (16): w~ of an argmin that is solved to this gradient norm.
-    #[inline]
-    fn exchange(&mut self, tolerance: f64, deviation: f64, context: &mut Context<'_, Exchange>) {
+    fn exchange(
+        &mut self,
+        tolerance: f64,
+        deviation: f64,
+        me: PeerId,
+        neighbours: &mut impl Announce,
+    ) {
         let sensitivity = (deviation > 0.0).then(|| self.sensitivity(tolerance));
         if self.parameters.primal_noise.is_some() {
             let Vectors { w, sent, .. } = self.numbers.split();
@@ -349,20 +358,20 @@ impl AdmmPeer {
         }
         match (&self.parameters.primal_noise, sensitivity) {
             (Some((_, draws)), Some(sensitivity)) => {
-                let draw = draws.at(u64::from(context.me().0), u64::from(self.round.0));
+                let draw = draws.at(u64::from(me.0), u64::from(self.round.0));
                 let mechanism = Mechanism::Gaussian { deviation };
                 let (all, relation) = (Records::All, Relation::ReplaceOne);
                 let sent = self.numbers.split().sent;
                 let model = noisy_in_place(sent, mechanism, sensitivity, all, relation, draw);
-                context.announce(public(self.round).zip(model));
+                neighbours.announce(public(self.round).zip(model));
             }
             // Made of what others have released: there is no record here to tell about.
             _ if self.data.rows() == 0 => {
-                context.announce(public((self.round, self.numbers.sent())));
+                neighbours.announce(public((self.round, self.numbers.sent())));
             }
             _ => {
                 let model = (self.round, self.numbers.sent());
-                context.announce(in_the_clear(model, self.parameters.unprotected));
+                neighbours.announce(in_the_clear(model, self.parameters.unprotected));
             }
         }
     }
@@ -401,41 +410,6 @@ impl AdmmPeer {
         }
     }
 
-    /// (17) and (15) in one pass over the vectors, where these are all messages of a round, the next
-    /// argmin is in closed form and nobody looks at this one; then (16). Otherwise it does nothing and
-    /// says so.
-    #[inline]
-    fn round_at_once<'m>(
-        &mut self,
-        models: impl Iterator<Item = &'m [f64]> + Clone,
-        context: &mut Context<'_, Exchange>,
-    ) -> bool {
-        let AdmmParameters { penalty, inexact, budget, averages, .. } = *self.parameters;
-        let last = self.round >= self.parameters.rounds;
-        let more = inexact.is_some() || budget.is_some() || averages;
-        if self.retired || last || more || context.measures(self.round) {
-            return false;
-        }
-        let next = self.round.next();
-        let deviation = self.deviation(context.me(), next);
-        let tolerance = self.tolerance(next, deviation);
-        let neighbours = self.inbox.neighbours() as f64;
-        let d = self.data.dimension();
-        // The residual of the next round, if somebody looks at it, is that to this one's sum.
-        let keep = context.measures(next);
-        let Fours { w, gamma, sum, sent, eta, solver } = self.numbers.fours();
-        let round = ConsensusRound { penalty, neighbours, models, sent, eta, gamma, sum, keep, w };
-        let solved = self.solver.closed_round(round, (solver, d), tolerance);
-        let Some(solved) = solved else { return false };
-        self.round = next;
-        if solved {
-            self.exchange(tolerance, deviation, context);
-        } else {
-            self.primal(context);
-        }
-        true
-    }
-
     /// Ends every round whose messages are all there, and begins the next.
     fn advance(&mut self, context: &mut Context<'_, Exchange>) {
         while !self.done() && self.inbox.complete() {
@@ -450,6 +424,51 @@ impl AdmmPeer {
                 return;
             }
         }
+    }
+
+    /// (17) and (15) in one pass over the vectors, where the next argmin is in closed form and nobody looks at
+    /// this one; then (16). Otherwise it does nothing and says so.
+    #[inline(always)]
+    fn round_at_once<F: Four>(&mut self, together: &mut Together<'_, '_, Exchange>) -> bool {
+        let parameters = &*self.parameters;
+        let round = together.round();
+        let more = parameters.inexact.is_some() || parameters.budget.is_some();
+        if round != self.round || self.retired || more || !self.inbox.is_empty() {
+            return false;
+        }
+        let [measured, next_measured] = together.measured();
+        if round >= parameters.rounds || parameters.averages || measured {
+            return false;
+        }
+        let next = round.next();
+        let noisy = parameters.primal_noise.is_some();
+        let deviation = if noisy { self.deviation(together.me(), next) } else { 0.0 };
+        let tolerance = if noisy { self.tolerance(next, deviation) } else { parameters.tolerance };
+        let d = self.numbers.dimension();
+        let Fours { w, gamma, sum, sent, eta, solver } = self.numbers.fours();
+        let consensus = ConsensusRound {
+            penalty: parameters.penalty,
+            neighbours: together.neighbours().into(),
+            models: together.vectors(),
+            sent,
+            eta,
+            gamma,
+            sum,
+            // The residual of the next round, if somebody looks at it, is that to this one's sum.
+            keep: next_measured,
+            w: &mut *w,
+        };
+        if !self.solver.closed_round::<F, _>(consensus, (solver, d), tolerance) {
+            return false;
+        }
+        self.round = next;
+        if noisy {
+            self.exchange(tolerance, deviation, together.me(), together);
+        } else {
+            // A closed form is one of samples: there are some.
+            together.answer(in_the_clear((next, &*w), parameters.unprotected));
+        }
+        true
     }
 
     fn done(&self) -> bool {
@@ -485,9 +504,6 @@ impl Peer for AdmmPeer {
         if self.inbox.is_empty()
             && let Some(models) = arrivals.all_of_round(self.round)
         {
-            if self.round_at_once(models.clone(), context) {
-                return;
-            }
             let d = self.data.dimension();
             let theirs = self.numbers.theirs();
             models.for_each(|model| consensus::add_up(&[&model[..d]], theirs));
@@ -511,6 +527,10 @@ impl Peer for AdmmPeer {
         self.advance(context);
     }
 
+    fn receive_together(turns: &mut Turns<'_, '_, Self>) {
+        run(Rounds(turns));
+    }
+
     fn expect(&self, arrivals: &Arrivals<'_, Exchange>) {
         self.numbers.expect();
         self.solver.expect();
@@ -532,6 +552,23 @@ impl Peer for AdmmPeer {
     fn weight(&self) -> u64 {
         let d = self.data.dimension() as u64;
         d * (4 * self.data.rows() as u64 + d + self.inbox.neighbours() as u64)
+    }
+}
+
+/// Rounds of peers that stand side by side, each at once.
+struct Rounds<'t, 's, 'a>(&'t mut Turns<'s, 'a, AdmmPeer>);
+
+impl Loop for Rounds<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Four>(self) {
+        while let Some((peer, mut together)) = self.0.next() {
+            if !peer.round_at_once::<F>(&mut together) {
+                self.0.put_back();
+                return;
+            }
+        }
     }
 }
 

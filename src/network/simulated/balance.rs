@@ -239,6 +239,12 @@ impl Watch {
         }
     }
 
+    /// The next place to be [reached](Self::reach) that is of any interest.
+    #[inline]
+    pub(super) fn next(&self) -> usize {
+        self.next
+    }
+
     /// All had their turn.
     pub(super) fn stop(&mut self) {
         if self.next != usize::MAX {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::layout::Layout;
 use super::posts::{Head, Posts, Said};
+use super::together::Chorus;
+use crate::network::observe::Schedule;
 use crate::network::peer::Received;
 use crate::privacy::{Settled, Wire};
 use crate::topology::Topology;
@@ -27,7 +29,7 @@ impl<T> Rows<T> {
         self.ends.push(end);
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&self, number: usize) -> &[T] {
         match self.ends.get(number..number + 2) {
             Some(&[begin, end]) => &self.items[begin as usize..end as usize],
@@ -39,9 +41,9 @@ impl<T> Rows<T> {
 /// Where a neighbour posts: among the peers of which worker, by the number of its region, and at which
 /// place there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Slot {
-    region: u32,
-    place: u32,
+pub(super) struct Slot {
+    pub(super) region: u32,
+    pub(super) place: u32,
 }
 
 /// Who posts to a worker's peers and where each of them looks. Regions of posts are numbered: that of
@@ -96,6 +98,12 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Whether no neighbour of the peer at this place is on another rank.
+    #[inline(always)]
+    pub(super) fn stays(&self, place: usize) -> bool {
+        self.targets.row(place).is_empty()
+    }
+
     /// The workers of other ranks that run a neighbour of the peer at this place; and the place of its
     /// posts there, of how many.
     #[inline]
@@ -264,6 +272,13 @@ impl<M> Board<M> {
         self.round = round.filter(|_| one_time && one_round && complete);
     }
 
+    /// The window is over: nobody looks any more. Its posts are let go of before others hear of it, so that
+    /// they may write there.
+    pub(super) fn close(&mut self) {
+        self.posts.iter_mut().for_each(clear);
+        (self.time, self.round) = (None, None);
+    }
+
     /// How many posts there are.
     pub(super) fn len(&self) -> usize {
         self.posts.iter().map(|posts| posts.len()).sum()
@@ -274,9 +289,21 @@ impl<M> Board<M> {
         self.time
     }
 
+    /// What all say, with answers that take so long, where everybody has posted a vector of one round and one length.
+    pub(super) fn chorus(&self, latency: SimTime, schedule: Schedule) -> Option<Chorus<'_>> {
+        let (round, time) = (self.round?, self.time?);
+        let mut there = self.posts.iter().filter(|posts| !posts.is_empty());
+        let length = there.next()?.length();
+        let regions = self.posts.iter().map(|posts| posts.vectors()).collect();
+        let measured = [round, round.next()].map(|round| schedule.measures(round));
+        let answer = time + latency;
+        let alike = there.all(|posts| posts.length() == length);
+        alike.then_some(Chorus { round, measured, time, answer, length, regions })
+    }
+
     /// Where the peer at an own place looks.
     #[inline]
-    fn slots(&self, place: usize) -> &[Slot] {
+    pub(super) fn slots(&self, place: usize) -> &[Slot] {
         self.map.as_ref().map_or(&[], |map| map.slots.row(place))
     }
 
@@ -309,7 +336,7 @@ impl<M: Wire + Clone> Board<M> {
         mut send: impl FnMut(u32, PeerId, &Head, Settled<M>),
     ) {
         let Some(map) = &self.map else { return };
-        for (number, (posts, region)) in self.posts.iter_mut().zip(&map.regions).enumerate() {
+        for (number, (posts, region)) in self.posts.iter().zip(&map.regions).enumerate() {
             for &place in posts.who() {
                 let Some(head) = posts.head(place) else { continue };
                 let sender = region.senders.sender(place, layout);
@@ -323,9 +350,8 @@ impl<M: Wire + Clone> Board<M> {
                     receivers.iter().for_each(|&to| send(to, sender, head, message.clone()));
                 }
             }
-            clear(posts);
         }
-        (self.time, self.round) = (None, None);
+        self.close();
     }
 
     /// Who a region's sender is, and its neighbours, by own place.
@@ -338,6 +364,16 @@ impl<M: Wire + Clone> Board<M> {
         let Region { senders, receivers, .. } = &self.regions_of_map()[region];
         (senders.sender(sender, layout), receivers.row(sender as usize))
     }
+}
+
+/// The vectors at some slots.
+#[inline]
+fn vectors<'a, M>(
+    board: &'a Board<M>,
+    slots: &'a [Slot],
+) -> impl Iterator<Item = &'a [f64]> + Clone + use<'a, M> {
+    let posts = &*board.posts;
+    slots.iter().map(|slot| posts[slot.region as usize].vector(slot.place))
 }
 
 /// Leaves no posts: the memory stays where nobody else looks at it.
@@ -398,16 +434,13 @@ impl<'a, M: Wire + Clone> Arrivals<'a, M> {
             return None;
         }
         self.next = self.slots.len();
-        let posts = &*self.board.posts;
-        Some(self.slots.iter().map(|slot| posts[slot.region as usize].vector(slot.place)))
+        Some(vectors(self.board, self.slots))
     }
 
     /// The vectors of all neighbours, if everybody has sent one of the same round.
     #[inline]
     pub fn vectors(&self) -> impl Iterator<Item = &'a [f64]> {
-        let posts = &*self.board.posts;
-        let slots = if self.board.round.is_some() { self.slots } else { &[] };
-        slots.iter().map(|slot| posts[slot.region as usize].vector(slot.place))
+        vectors(self.board, if self.board.round.is_some() { self.slots } else { &[] })
     }
 
     /// The next message and who sent it.

@@ -7,14 +7,18 @@ use std::sync::Arc;
 use super::board::Reach;
 use super::event::{Event, Pending, Queue, What};
 use super::layout::Layout;
-use super::posts::{Posts, Said};
+use super::posts::{LANES, Posts, Said};
 use crate::privacy::Wire;
-use crate::units::{PeerId, SimTime};
+use crate::topology::Topology;
+use crate::units::{PeerId, Round, SimTime};
 
 /// Where messages go: into the queue of this shard, among its next posts, or into the batch for another.
 pub(super) struct Mail<'a, M> {
     pub(super) worker: usize,
     pub(super) layout: &'a Layout,
+    pub(super) topology: &'a Topology,
+    /// Where messages to all neighbours go, where they can be posted.
+    pub(super) reach: Option<Reach>,
     pub(super) queue: Queue<M>,
     /// Posts of this worker's peers that arrive in the window after the one that is being run.
     pub(super) posts: Posts<M>,
@@ -60,6 +64,51 @@ impl<M> Mail<'_, M> {
         self.outgoing_next = Some(self.outgoing_next.map_or(window, |next| next.min(window)));
     }
 
+    /// How long messages to all neighbours are on their way, where they can be posted.
+    #[inline]
+    pub(super) fn latency(&self) -> Option<SimTime> {
+        self.reach.as_ref().map(|reach| reach.latency)
+    }
+
+    /// Who stands at an own place.
+    #[inline]
+    pub(super) fn peer(&self, place: usize) -> PeerId {
+        self.layout.peer(self.layout.range(self.worker).start + place)
+    }
+
+    /// Makes ready for [answers](Self::answer) that arrive at a time and are so long; whether there can be
+    /// any.
+    pub(super) fn prepare(&mut self, time: SimTime, length: usize) -> bool {
+        let window = self.queue.window(time);
+        self.is_next(window)
+            && self
+                .reach
+                .as_ref()
+                .is_some_and(|reach| self.posts.prepare(window, reach.places_here, length))
+    }
+
+    /// Posts a vector of the peer at an own place, with zeros behind its end, where that was made ready. Not
+    /// where it cannot be, nor where it has to go further than a post does; returns whether it has.
+    #[inline(always)]
+    pub(super) fn answer(
+        &mut self,
+        place: usize,
+        at: (SimTime, u64),
+        round: Round,
+        vector: &[[f64; LANES]],
+    ) -> bool {
+        let stays = self.reach.as_ref().is_some_and(|reach| reach.stays(place));
+        stays && self.posts.answer(place, at, round, vector)
+    }
+
+    /// Whether what arrives in this window may be posted. What was posted at the start may still be under way
+    /// in window 0, and is not added to.
+    #[inline]
+    fn is_next(&self, window: u64) -> bool {
+        let under_way = self.coming.first().is_some_and(|posts| posts.window() == window);
+        window == self.window.unwrap_or(0) + 1 && !under_way
+    }
+
     /// The earliest window in which this worker knows of something to do, its own or others': asked once
     /// at the end of a window.
     pub(super) fn next_window(&mut self) -> Option<u64> {
@@ -73,12 +122,20 @@ impl<M> Mail<'_, M> {
         if self.posts.is_empty() {
             return;
         }
-        let unused = self.earlier.iter().position(|posts| Arc::strong_count(posts) == 1);
-        let unused = unused.and_then(|at| Arc::into_inner(self.earlier.swap_remove(at)));
-        let posts = Arc::new(std::mem::replace(&mut self.posts, unused.unwrap_or_default()));
-        self.posts.clear();
+        let posts = Arc::new(std::mem::take(&mut self.posts));
         self.earlier.push(Arc::clone(&posts));
         self.coming[0] = posts;
+    }
+
+    /// A window begins: there is room for posts where those of the window before the last one were, which
+    /// nobody looks at any more.
+    pub(super) fn make_room(&mut self) {
+        let unused = self.earlier.iter().position(|posts| Arc::strong_count(posts) == 1);
+        let unused = unused.and_then(|at| Arc::into_inner(self.earlier.swap_remove(at)));
+        if let Some(unused) = unused.filter(|_| self.posts.is_empty()) {
+            self.posts = unused;
+            self.posts.clear();
+        }
     }
 
     /// What was posted in the window that is over, if anything.
@@ -103,43 +160,55 @@ impl<M: Wire + Clone> Mail<'_, M> {
     #[inline]
     pub(super) fn post_to_all(
         &mut self,
-        (sender, place, neighbours): (PeerId, usize, &[PeerId]),
+        (sender, place): (PeerId, usize),
         (time, sequence): (SimTime, u64),
-        reach: &Reach,
         said: &Said<'_, M>,
     ) {
+        let Some(reach) = &self.reach else { return };
         let window = self.queue.window(time);
-        // What was posted at the start may still be under way in window 0, and is not added to.
-        let under_way = self.coming.first().is_some_and(|posts| posts.window() == window);
-        let next = window == self.window.unwrap_or(0) + 1 && !under_way;
+        let next = self.is_next(window);
         let at = (time, sequence, window);
-        let own = self.layout.shards_of(self.worker / self.layout.workers());
-        if !(next && self.posts.put((place as u32, reach.places_here), at, said)) {
-            self.tell_each((sender, neighbours), (time, sequence), said, |worker| {
-                own.contains(&worker)
-            });
+        let posted = next && self.posts.put((place as u32, reach.places_here), at, said);
+        if posted && reach.stays(place) {
+            return;
         }
+        self.post_beyond((sender, place), at, said, (next, posted));
+    }
+
+    /// The rest of it: to those whom no post of this process reaches.
+    #[cold]
+    fn post_beyond(
+        &mut self,
+        (sender, place): (PeerId, usize),
+        (time, sequence, window): (SimTime, u64, u64),
+        said: &Said<'_, M>,
+        (next, posted): (bool, bool),
+    ) {
+        if !posted {
+            let own = self.layout.shards_of(self.worker / self.layout.workers());
+            self.tell_each(sender, (time, sequence), said, |worker| own.contains(&worker));
+        }
+        let Some(reach) = self.reach.take() else { return };
         for (worker, place) in reach.beyond(place) {
+            let at = (time, sequence, window);
             if next && self.outgoing[worker].posts.put(place, at, said) {
                 self.leaves(window);
             } else {
-                self.tell_each((sender, neighbours), (time, sequence), said, |there| {
-                    there == worker
-                });
+                self.tell_each(sender, (time, sequence), said, |there| there == worker);
             }
         }
+        self.reach = Some(reach);
     }
 
     /// An event for each neighbour that such a worker runs.
-    #[cold]
     fn tell_each(
         &mut self,
-        (sender, neighbours): (PeerId, &[PeerId]),
+        sender: PeerId,
         (time, sequence): (SimTime, u64),
         said: &Said<'_, M>,
         such: impl Fn(usize) -> bool,
     ) {
-        for &receiver in neighbours {
+        for &receiver in self.topology.neighbours(sender) {
             if such(self.layout.worker(self.layout.place(receiver))) {
                 let what = What::Arrival(said.to_message());
                 self.post(Event { time, receiver, sender, sequence, what });

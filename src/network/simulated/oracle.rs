@@ -1,5 +1,6 @@
 //! The parallel engine against a plain sequential event queue, and against closed forms.
 
+mod chorus_tests;
 mod cut_tests;
 
 use std::cmp::Reverse;
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use petgraph::graph::UnGraph;
 use proptest::prelude::*;
 
-use super::super::context::{Context, Port};
+use super::super::context::{Announce, Context, Port};
 use super::super::*;
 use crate::privacy::{Account, Pack, Settled, Wire, WireError, public};
 use crate::random::Streams;

@@ -1,6 +1,5 @@
 //! What the running peer acts with.
 
-use super::board::Reach;
 use super::event::{Event, What};
 use super::mail::Mail;
 use super::posts::Said;
@@ -25,6 +24,18 @@ pub(super) struct Desk {
     pub(super) messages: u64,
     pub(super) bytes: u64,
     pub(super) seconds_per_sample: f64,
+}
+
+impl Desk {
+    /// Counts so many copies of a message that all leave at once. Returns the sequence number of the first.
+    #[inline]
+    pub(super) fn sent(&mut self, copies: usize, bytes: usize) -> u64 {
+        let (sequence, copies) = (self.sequence, copies as u64);
+        self.sequence += copies;
+        self.messages += copies;
+        self.bytes += copies * bytes as u64;
+        sequence
+    }
 }
 
 /// What the running peer acts with. Who it is and its neighbours stand here once more: a processor waits for
@@ -55,7 +66,6 @@ pub(super) struct SimulatedPort<'s, 'a, M, R: Probe> {
     pub(super) ends: &'s [u32],
     pub(super) topology: &'a Topology,
     pub(super) links: &'a Links,
-    pub(super) reach: Option<&'s Reach>,
     pub(super) mail: &'s mut Mail<'a, M>,
     pub(super) gathering: &'s mut Gathering<'a, R>,
     pub(super) failure: &'s mut Option<(PeerId, String)>,
@@ -73,14 +83,10 @@ impl<M: Wire + Clone, R: Probe> SimulatedPort<'_, '_, M, R> {
     /// Says the same to all neighbours, where it takes the same time to all of them and nothing holds it
     /// back.
     #[inline]
-    fn post(&mut self, reach: &Reach, bytes: usize, said: &Said<'_, M>) {
-        let copies = self.neighbours.len() as u64;
-        let sequence = self.desk.sequence;
-        self.desk.sequence += copies;
-        self.desk.messages += copies;
-        self.desk.bytes += copies * bytes as u64;
-        let sender = (self.peer, self.place, self.neighbours);
-        self.mail.post_to_all(sender, (self.now + reach.latency, sequence), reach, said);
+    fn post(&mut self, latency: SimTime, bytes: usize, said: &Said<'_, M>) {
+        let sequence = self.desk.sent(self.neighbours.len(), bytes);
+        let sender = (self.peer, self.place);
+        self.mail.post_to_all(sender, (self.now + latency, sequence), said);
     }
 }
 
@@ -123,11 +129,11 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
     where
         M: Clone,
     {
-        match self.reach {
+        match self.mail.latency() {
             None => each(self, neighbours, message),
-            Some(reach) => {
+            Some(latency) => {
                 let bytes = message.value().size();
-                self.post(reach, bytes, &Said::Message(&message));
+                self.post(latency, bytes, &Said::Message(&message));
             }
         }
     }
@@ -136,10 +142,10 @@ impl<M: Wire, R: Probe> Port<M> for SimulatedPort<'_, '_, M, R> {
     where
         M: Clone,
     {
-        match self.reach {
+        match self.mail.latency() {
             None => each(self, neighbours, Settled::of_round(round, vector)),
-            Some(reach) => {
-                self.post(reach, size_of_round(vector.len()), &Said::Vector(round, vector));
+            Some(latency) => {
+                self.post(latency, size_of_round(vector.len()), &Said::Vector(round, vector));
             }
         }
     }

@@ -26,7 +26,7 @@ impl<M: Wire + Clone> Said<'_, M> {
 /// The window of posts where there are none.
 const NONE: u64 = u64::MAX;
 /// Vectors begin at multiples of so many numbers; what is between them is 0.
-const LANES: usize = 4;
+pub(super) const LANES: usize = 4;
 
 /// When a post arrives, and what it is.
 #[derive(Clone, Copy, Default)]
@@ -126,13 +126,58 @@ impl<M> Posts<M> {
             }
         };
         self.heads[place as usize] = Head { time, sequence, window, round, message };
+        self.note(place, time, round, message == 0);
+        true
+    }
+
+    /// Makes ready for posts that arrive in a window, of so many places, with vectors of this length; whether
+    /// there is room for such.
+    pub(super) fn prepare(&mut self, window: u64, places: u32, length: usize) -> bool {
+        if self.window != window {
+            self.begin(window, places as usize);
+        }
+        self.room == Some(length) || self.make_room(length, places as usize)
+    }
+
+    /// Puts a vector up at a place that was made ready, with zeros behind its end. Not where the place is
+    /// taken, or it is not as long as was said; returns whether it has.
+    #[inline(always)]
+    pub(super) fn answer(
+        &mut self,
+        place: usize,
+        (time, sequence): (SimTime, u64),
+        round: Round,
+        vector: &[[f64; LANES]],
+    ) -> bool {
+        let Self { heads, numbers, stride, window, .. } = self;
+        let Some(head) = heads.get_mut(place).filter(|head| head.window != *window) else {
+            return false;
+        };
+        let Some(room) = numbers.get_mut(*stride * place..*stride * (place + 1)) else {
+            return false;
+        };
+        match (room.as_chunks_mut().0, vector) {
+            // By name where there are few: nobody is called for them.
+            ([a], [x]) => *a = *x,
+            ([a, b], [x, y]) => (*a, *b) = (*x, *y),
+            ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
+            (room, _) if room.len() == vector.len() => room.copy_from_slice(vector),
+            _ => return false,
+        }
+        *head = Head { time, sequence, window: *window, round, message: 0 };
+        self.note(place as u32, time, round, true);
+        true
+    }
+
+    /// There is a post more.
+    #[inline(always)]
+    fn note(&mut self, place: u32, time: SimTime, round: Round, vector: bool) {
         if self.who.is_empty() {
             self.first = (time, round);
         }
         self.one_time &= self.first.0 == time;
-        self.one_round &= self.first.1 == round && message == 0;
+        self.one_round &= self.first.1 == round && vector;
         self.who.push(place);
-        true
     }
 
     /// Begins a window with so many places.
@@ -195,6 +240,16 @@ impl<M> Posts<M> {
     #[inline]
     pub(super) fn head(&self, place: u32) -> Option<&Head> {
         self.heads.get(place as usize).filter(|head| head.window == self.window)
+    }
+
+    /// How long vectors are.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// All vectors, one after the other, with zeros up to where the next one begins.
+    pub(super) fn vectors(&self) -> &[[f64; LANES]] {
+        self.numbers.as_chunks().0
     }
 
     /// The vector at a place, with zeros up to where the next one begins.

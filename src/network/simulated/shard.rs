@@ -4,16 +4,18 @@ mod handover;
 mod moving;
 
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::Quiet;
 use super::balance::{Cuts, Watch, Work};
-use super::board::{Arrivals, Board, Reach, survey};
+use super::board::{Arrivals, Board, survey};
 use super::event::{Event, Pending, Queue, What};
 use super::household::Household;
 use super::layout::Layout;
 use super::mail::Mail;
 use super::port::{Desk, Hands, SimulatedPort};
 use super::posts::Posts;
+use super::together::{Chorus, Turns};
 use crate::network::context::Context;
 use crate::network::links::Links;
 use crate::network::observe::{Gathering, Probe};
@@ -48,8 +50,6 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     topology: &'a Topology,
     links: &'a Links,
     layout: &'a Layout,
-    /// Where messages to all neighbours go, where they can be posted.
-    reach: Option<Reach>,
     mail: Mail<'a, P::Message>,
     board: Board<P::Message>,
     /// What happens in the window that is being run, beside what is on the board.
@@ -64,7 +64,8 @@ pub(super) struct Shard<'a, P: Peer, R: Probe> {
     workspace: Vec<f64>,
     order: Vec<u32>,
     starts: Vec<u32>,
-    running: PeerId,
+    /// The place of the peer that is, or was last, at work.
+    running: usize,
     failure: Option<(PeerId, String)>,
     /// Whether it stopped in the middle of a window.
     broken_off: bool,
@@ -118,10 +119,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             topology,
             links,
             layout,
-            reach,
             mail: Mail {
                 worker,
                 layout,
+                topology,
+                reach,
                 queue,
                 posts: Posts::default(),
                 coming: board.nothing(),
@@ -140,7 +142,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             workspace: Vec::new(),
             order: Vec::new(),
             starts: Vec::new(),
-            running: layout.peer(range.start),
+            running: 0,
             failure: None,
             broken_off: false,
             peers,
@@ -149,7 +151,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
 
     /// The peer that is, or was last, at work.
     pub(super) fn running(&self) -> PeerId {
-        self.running
+        self.layout.peer(self.first + self.running)
     }
 
     /// The first peer that said it cannot go on, with its reason.
@@ -216,6 +218,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let mut events = self.mail.queue.take(window);
         self.mail.window = Some(window);
         self.board.open(window, &mut self.mail.coming);
+        self.mail.make_room();
         if self.board.len() < self.peers.len() / 8 {
             self.take_down(&mut events);
         }
@@ -258,6 +261,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     /// All of the window has happened.
     fn close_window(&mut self) {
         self.mail.window = None;
+        self.board.close();
         self.mail.publish();
         let events = std::mem::take(&mut self.happening);
         if !std::mem::take(&mut self.moved_in) {
@@ -303,12 +307,26 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         // Nothing is put up or taken down while a window runs.
         let board = std::mem::replace(&mut self.board, Board::new(None));
         let far = board.len() > FAR || board.regions() > 1;
+        let chorus = if order.is_empty() { self.chorus(&board) } else { None };
         let mut due = Vec::new();
         let mut begin = 0;
-        for place in 0..self.peers.len() {
-            if far && place % AHEAD == 0 {
-                self.look_ahead(&board, place + AHEAD, turn);
+        let mut next = 0;
+        while next < self.peers.len() {
+            if far && next % AHEAD == 0 {
+                self.look_ahead(&board, next + AHEAD, turn);
             }
+            if let Some(chorus) = &chorus
+                && self.is_turn_of(next, turn)
+            {
+                self.watch.reach(next);
+                let end = self.stretch(next, turn, far);
+                next = self.hear_together(next..end, &board, chorus);
+                if next == end {
+                    continue;
+                }
+            }
+            let place = next;
+            next += 1;
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
             let own = &order[begin..end.max(begin)];
@@ -363,6 +381,50 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             }
         }
         self.board = board;
+    }
+
+    /// What everybody says, where that is a vector of one round from each and answers can be posted.
+    fn chorus<'b>(&mut self, board: &'b Board<P::Message>) -> Option<Chorus<'b>> {
+        let chorus = board.chorus(self.mail.latency()?, self.gathering.schedule())?;
+        self.mail.prepare(chorus.answer, chorus.length).then_some(chorus)
+    }
+
+    /// Lets peers hear all their neighbours at once, from a place on, as far as they will and nothing keeps
+    /// them from it. Returns the place of the first who is left.
+    #[inline]
+    fn hear_together(
+        &mut self,
+        places: Range<usize>,
+        board: &Board<P::Message>,
+        chorus: &Chorus<'_>,
+    ) -> usize {
+        let mut turns = Turns {
+            chorus,
+            board,
+            peers: &mut self.peers[..places.end],
+            desks: &mut self.desks,
+            accounts: &mut self.accounts,
+            mail: &mut self.mail,
+            running: &mut self.running,
+            next: places.start,
+        };
+        P::receive_together(&mut turns);
+        turns.next
+    }
+
+    /// Up to where peers from a place on may have their turns without anybody else looking: as far as those
+    /// reach for whom memory was asked ahead, and to the next who is measured or whose turn it is not.
+    #[inline]
+    fn stretch(&self, place: usize, turn: Turn, far: bool) -> usize {
+        let ahead = if far { (place / AHEAD + 1) * AHEAD } else { usize::MAX };
+        let end = ahead.min(self.peers.len()).min(self.watch.next()).max(place + 1);
+        match self.borders.get(place..end) {
+            None => end,
+            Some(borders) => {
+                let other = borders.iter().position(|&border| border != (turn == Turn::Border));
+                other.map_or(end, |others| place + others)
+            }
+        }
     }
 
     /// Lets some peers whose turn it is ask for what they will need. Each would wait for one thing after the other to come
@@ -510,7 +572,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         now: SimTime,
         act: impl FnOnce(&mut P, Hands<'_, '_, 'a, P::Message, R>) -> T,
     ) -> T {
-        self.running = peer;
+        self.running = place;
         let neighbours = self.topology.neighbours(peer);
         let mut port = SimulatedPort {
             peer,
@@ -522,7 +584,6 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             ends: &self.ends,
             topology: self.topology,
             links: self.links,
-            reach: self.reach.as_ref(),
             mail: &mut self.mail,
             gathering: &mut self.gathering,
             failure: &mut self.failure,

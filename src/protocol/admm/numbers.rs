@@ -97,8 +97,14 @@ impl Numbers {
         Vectors { w, gamma, sum, theirs, sent, eta, average, solver }
     }
 
-    /// Those of a round in closed form.
+    /// How long vectors are.
     #[inline]
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension as usize
+    }
+
+    /// Those of a round in closed form.
+    #[inline(always)]
     pub(super) fn fours(&mut self) -> Fours<'_> {
         let (fours, _) = self.block.as_chunks_mut::<LANES>();
         let each = (self.dimension as usize).div_ceil(LANES);
