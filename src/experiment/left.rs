@@ -2,6 +2,7 @@
 
 use super::assembly::Assembly;
 use super::directory::RunDirectory;
+use super::each_peer::EachPeer;
 use super::filed::{Filed, Filing};
 use super::ranked::Leader;
 use super::repeat::listed_every;
@@ -23,7 +24,7 @@ pub(super) struct LeftOnRanks {
     /// Figures of every [so many](listed_every).
     pub(super) locals: Vec<LocalFigures>,
     /// ε of a record at each of them.
-    pub(super) epsilons: Vec<f64>,
+    pub(super) epsilons: EachPeer<f64>,
 }
 
 impl LeftOnRanks {
@@ -59,9 +60,9 @@ impl LeftOnRanks {
 pub(super) fn of_each<'a>(
     exposures: &'a [Exposure],
     bound: impl Fn(&Exposure) -> Epsilon,
-) -> Vec<f64> {
+) -> impl Iterator<Item = f64> {
     let mut last: Option<(&Exposure, f64)> = None;
-    let of = |exposure: &'a Exposure| match last {
+    let of = move |exposure: &'a Exposure| match last {
         Some((same, epsilon)) if same == exposure => epsilon,
         _ => {
             let Epsilon(epsilon) = bound(exposure);
@@ -69,5 +70,5 @@ pub(super) fn of_each<'a>(
             epsilon
         }
     };
-    exposures.iter().map(of).collect()
+    exposures.iter().map(of)
 }

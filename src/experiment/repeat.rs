@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assembly::Assembly;
 use super::directory::DirectoryError;
+use super::each_peer::EachPeer;
 use super::filed::Filed;
 use super::run::Progress;
 use super::statement::left_with;
@@ -130,8 +131,7 @@ pub struct RepeatResult {
     /// What the releases up to the last row tell about any one record: the most of all peers.
     pub exposure: Exposure,
     /// ε of a record at each peer, against all other peers together.
-    #[serde(with = "crate::measure::nan::any_numbers")]
-    pub epsilons: Vec<f64>,
+    pub epsilons: EachPeer<f64>,
     /// How labels were randomised, where they were.
     pub labels: Option<LabelSummary>,
     /// How often peers were measured, and who of them on held-out samples; none of tokens.
@@ -144,9 +144,9 @@ pub struct RepeatResult {
     #[serde(with = "crate::measure::columns")]
     pub locals: Vec<LocalFigures>,
     /// Each peer's number of neighbours.
-    pub degrees: Vec<u32>,
+    pub degrees: EachPeer<u32>,
     /// Each peer's number of training samples.
-    pub samples: Vec<u32>,
+    pub samples: EachPeer<u32>,
     /// Length of one peer's model.
     pub dimension: usize,
     /// The peers' models at the end, one after the other. Kept in a file of its own.
@@ -199,7 +199,7 @@ impl SumResult {
             return None;
         }
         let topology = &assembly.topology;
-        let samples: Vec<u32> =
+        let samples: EachPeer<u32> =
             topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
         // A neighbour is left with the noise of the parties that its masks do not tell apart.
         let left = assembly

@@ -336,8 +336,14 @@ pub(super) fn execute_with(
     repeats.truncate(whole);
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
-        // The first repeat was kept: the shape of the figures, and theory, come from its data.
-        let assembly = here(0)?;
+        // The first repeat was kept: the shape of the figures, and theory, come from its data. Of many
+        // peers each rank then has its own, as when it runs them.
+        let assembly = match leader {
+            Some(leader) if checked.topology().peers() > PREDICTED_PEERS => {
+                leader.assemble(scenario, checked, 0)?
+            }
+            _ => here(0)?,
+        };
         theory = affordable(scenario, &assembly)?;
         pairs = pairwise(scenario, &assembly);
         metrics = assembly.metrics;
@@ -622,12 +628,15 @@ fn run_repeat(
         repeat,
         stop_reason,
         exposure,
-        epsilons: if left.epsilons.is_empty() { of_each(&exposures, bound) } else { left.epsilons },
+        epsilons: match left.epsilons.is_empty() {
+            true => of_each(&exposures, bound).collect(),
+            false => left.epsilons,
+        },
         labels: assembly.responses.as_ref().and_then(Responses::summary),
         thinning: assembly.plan.is_none().then_some(assembly.thinning),
         multiplicity: assembly.data.multiplicity,
         locals,
-        degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
+        degrees: assembly.degrees().clone(),
         samples: assembly.samples(),
         dimension,
         states: left.states,

@@ -1,6 +1,7 @@
 //! Families in which a peer's neighbours follow from its number: each process can build its own part.
 
 use super::config::TopologyConfig;
+use super::parameter::pairs;
 use super::{barbell, exponential, torus};
 use crate::units::PeerId;
 
@@ -149,11 +150,60 @@ impl ByNumber {
         row.truncate(kept);
     }
 
-    /// How many neighbours a peer has; `row` is room to count them.
-    pub fn degree(&self, peer: PeerId, row: &mut Vec<PeerId>) -> usize {
-        row.clear();
-        self.neighbours(peer, row);
-        row.len()
+    /// How many neighbours a peer has: without listing them, where they may be many.
+    pub fn degree(&self, peer: PeerId) -> usize {
+        let (n, p) = (self.peers, peer.index());
+        let some = |is: &[bool]| is.iter().filter(|&&is| is).count();
+        match self.config {
+            TopologyConfig::Ring { .. } if n > 2 => 2,
+            TopologyConfig::Path { .. } | TopologyConfig::Ring { .. } => some(&[p > 0, p + 1 < n]),
+            TopologyConfig::Star { .. } if p > 0 => 1,
+            TopologyConfig::Star { .. } | TopologyConfig::Complete { .. } => n - 1,
+            TopologyConfig::Grid { columns, .. } => {
+                let column = p % columns;
+                some(&[p >= columns, column > 0, column + 1 < columns, p + columns < n])
+            }
+            TopologyConfig::Torus { rows, columns } => {
+                let beside = |side: usize| torus::beside(0, side as u32).count();
+                beside(rows) + beside(columns)
+            }
+            TopologyConfig::Hypercube { dimension } => dimension,
+            TopologyConfig::BinaryTree { .. } => some(&[p > 0, 2 * p + 1 < n, 2 * p + 2 < n]),
+            TopologyConfig::Exponential { .. } | TopologyConfig::OnePeerExponential { .. } => {
+                let both_ways = |&distance: &u32| if 2 * distance as usize == n { 1 } else { 2 };
+                exponential::distances(n as u32).iter().map(both_ways).sum()
+            }
+            TopologyConfig::Barbell { cliques, clique_size, bridges, closed } => {
+                let shape = [cliques, clique_size, bridges].map(|number| number as u32);
+                clique_size - 1 + barbell::across(shape, closed, peer.0).count()
+            }
+            TopologyConfig::ErdosRenyi { .. }
+            | TopologyConfig::RandomRegular { .. }
+            | TopologyConfig::WattsStrogatz { .. }
+            | TopologyConfig::BarabasiAlbert { .. }
+            | TopologyConfig::RandomGeometric { .. }
+            | TopologyConfig::StochasticBlock { .. }
+            | TopologyConfig::File(_) => 0,
+        }
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        let n = self.peers;
+        match self.config {
+            TopologyConfig::Ring { .. } if n > 2 => n,
+            TopologyConfig::Path { .. }
+            | TopologyConfig::Ring { .. }
+            | TopologyConfig::Star { .. }
+            | TopologyConfig::BinaryTree { .. } => n - 1,
+            TopologyConfig::Grid { rows, columns } => rows * (columns - 1) + columns * (rows - 1),
+            TopologyConfig::Barbell { cliques, clique_size, bridges, closed } => {
+                let joints = if closed { cliques } else { cliques - 1 };
+                cliques * pairs(clique_size) as usize + joints * bridges
+            }
+            // Everybody has as many neighbours.
+            _ => n * self.degree(PeerId(0)) / 2,
+        }
     }
 }
 
@@ -174,11 +224,13 @@ mod tests {
             row.clear();
             rule.neighbours(peer, &mut row);
             assert_eq!(row, whole.neighbours(peer), "{config:?}: {peer}");
-            assert_eq!(rule.degree(peer, &mut row), whole.degree(peer));
+            assert_eq!(rule.degree(peer), whole.degree(peer), "{config:?}: {peer}");
         }
+        assert_eq!(rule.links(), whole.links(), "{config:?}");
         let n = whole.peers();
         let members = Members::range(n / 3..2 * n / 3);
-        let alone = Excerpt::of(n, &members, |peer, row| rule.neighbours(peer, row));
+        let alone =
+            Excerpt::of((n, rule.links()), &members, |peer, row| rule.neighbours(peer, row));
         assert_eq!(Topology::from(alone), Topology::from(whole.excerpt(&members)));
     }
 
