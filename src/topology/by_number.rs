@@ -1,13 +1,10 @@
 //! Families in which a peer's neighbours follow from its number: each process can build its own part.
 
 use super::config::TopologyConfig;
+use super::graph::Topology;
 use super::parameter::pairs;
-use super::{barbell, exponential, torus};
+use super::{barbell, exponential, grid, torus};
 use crate::units::PeerId;
-
-/// A grid or torus this many times as wide as it is high is not cut along its numbers, which would part
-/// most peers from those below them.
-const WIDE: usize = 2;
 
 /// A graph that is known by a rule, without any row of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +56,7 @@ impl TopologyConfig {
             | Self::Exponential { .. }
             | Self::OnePeerExponential { .. } => true,
             Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
-                columns < WIDE.saturating_mul(rows)
+                !grid::is_wide(rows, columns)
             }
             Self::ErdosRenyi { .. }
             | Self::RandomRegular { .. }
@@ -187,6 +184,34 @@ impl ByNumber {
         }
     }
 
+    /// The whole graph, in no more memory than it takes in the end.
+    pub fn whole(&self) -> Topology {
+        let mut offsets = Vec::with_capacity(self.peers + 1);
+        let mut neighbours = Vec::with_capacity(2 * self.links());
+        offsets.push(0);
+        for peer in (0..self.peers).map(PeerId::new) {
+            self.neighbours(peer, &mut neighbours);
+            // There are at most 2³² − 1 of them: see what the families are refused for.
+            offsets.push(neighbours.len() as u32);
+        }
+        Topology {
+            peers: self.peers,
+            links: self.links(),
+            offsets,
+            neighbours,
+            latencies: None,
+            own_latencies: None,
+            names: None,
+            members: None,
+        }
+    }
+
+    /// The fewest and the most neighbours that a peer has.
+    pub fn degrees(&self) -> (usize, usize) {
+        let all = (0..self.peers).map(|peer| self.degree(PeerId::new(peer)));
+        all.fold((usize::MAX, 0), |(least, most), degree| (least.min(degree), most.max(degree)))
+    }
+
     /// Number of links.
     pub fn links(&self) -> usize {
         let n = self.peers;
@@ -214,10 +239,15 @@ mod tests {
     use crate::topology::{Excerpt, Topology};
     use crate::units::{Members, Seed};
 
-    /// Every row by its rule is that of the graph that the generator builds, and so is every part.
+    /// Every row by its rule is that of the graph that the generator builds, and so is every part, and what
+    /// is built by the rule.
     fn agrees(config: &TopologyConfig) {
-        let whole = config.build(&Streams::new(Seed(1), 0), "".as_ref()).unwrap();
+        let streams = Streams::new(Seed(1), 0);
+        let whole = config.generated(&streams, "".as_ref()).unwrap();
         let rule = config.by_number().unwrap();
+        assert_eq!(config.build(&streams, "".as_ref()).unwrap(), whole);
+        let degrees = || whole.ids().map(|peer| whole.degree(peer));
+        assert_eq!(Some(rule.degrees()), degrees().min().zip(degrees().max()), "{config:?}");
         assert_eq!((rule.peers(), config.peers()), (whole.peers(), Some(whole.peers())));
         let mut row = Vec::new();
         for peer in whole.ids() {
@@ -261,6 +291,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// At the far end of what can be numbered nothing runs over.
+    #[test]
+    fn the_last_of_a_thousand_million_have_the_neighbours_that_they_should() {
+        let n = (1_u32 << 30) - 1;
+        let peers = n as usize;
+        let row = |config: &TopologyConfig, peer: u32| {
+            assert_eq!(config.check(), [], "{config:?}");
+            let rule = config.by_number().unwrap();
+            let mut row = Vec::new();
+            rule.neighbours(PeerId(peer), &mut row);
+            assert_eq!(rule.degree(PeerId(peer)), row.len());
+            assert!(2 * rule.links() <= u32::MAX as usize);
+            row.iter().map(|other| other.0).collect::<Vec<_>>()
+        };
+        assert_eq!(row(&TopologyConfig::Ring { peers }, n - 1), [0, n - 2]);
+        assert_eq!(row(&TopologyConfig::Path { peers }, n - 1), [n - 2]);
+        assert_eq!(row(&TopologyConfig::Star { peers }, n - 1), [0]);
+        assert_eq!(row(&TopologyConfig::BinaryTree { peers }, n - 1), [n / 2 - 1]);
+        let (rows, columns) = (1 << 15, (1 << 15) - 1);
+        let (last, width) = ((rows * columns - 1) as u32, columns as u32);
+        assert_eq!(row(&TopologyConfig::Grid { rows, columns }, last), [last - width, last - 1]);
+        let around = [width - 1, last + 1 - width, last - width, last - 1];
+        let mut torus = row(&TopologyConfig::Torus { rows, columns }, last);
+        torus.sort_by_key(|other| around.iter().position(|at| at == other));
+        assert_eq!(torus, around);
+        let more = TopologyConfig::Ring { peers: peers + 1 }.check();
+        assert_eq!(more[0].1, "1073741824 is out of range; expected 1 to 1073741823");
     }
 
     #[test]
