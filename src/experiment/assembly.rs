@@ -95,8 +95,7 @@ pub struct Assembly {
     pub(super) layout: Option<Layout>,
     /// The number of this rank.
     rank: usize,
-    /// Whether measured rows stay on their ranks: those of many peers, unless it takes all of them together
-    /// to score a model.
+    /// Whether measured rows stay on their ranks: those of many peers, not of tokens.
     pub(super) surveyed: bool,
     /// How many samples each peer has, where this process leads and has not them all.
     samples: Option<EachPeer<u32>>,
@@ -138,11 +137,12 @@ impl Assembly {
             Solve::Never => false,
         };
         let rank = home.map_or(0, |home| home.ranks.rank());
-        let alone = scenario.protocol.walk().is_none() && scenario.protocol.sum().is_none();
-        let surveyed = home.is_some() && alone && n > FILMED_PEERS;
+        let surveyed = home.is_some() && scenario.protocol.walk().is_none() && n > FILMED_PEERS;
+        // Sums need the whole graph, and how many samples everybody has.
+        let in_parts = surveyed && scenario.protocol.sum().is_none();
         let deal_streams = scenario.data.streams(scenario.seed, repeat);
         // Of many peers whose neighbours follow from their numbers nobody needs the whole graph.
-        let rule = scenario.topology.by_number().filter(|_| surveyed);
+        let rule = scenario.topology.by_number().filter(|_| in_parts);
         let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
         let begin = || {
             let resampled = repeat > 0 && scenario.topology.resamples();
@@ -167,7 +167,7 @@ impl Assembly {
         };
         let degrees = if rank == 0 { (0..n).map(degree).collect() } else { EachPeer::default() };
         let placed = match home {
-            Some(home) => Some(placed(scenario, home, surveyed, topology.as_ref(), &dealing)?),
+            Some(home) => Some(placed(scenario, home, in_parts, topology.as_ref(), &dealing)?),
             None => None,
         };
         let whose = match &placed {
@@ -176,7 +176,7 @@ impl Assembly {
                 // Users answer for their labels by who they are; and theory, for few peers, looks at all.
                 others: match topology.is_some() {
                     _ if scenario.privacy.labels.is_some() => Others::Labels,
-                    _ if surveyed => Others::Nothing,
+                    _ if in_parts => Others::Nothing,
                     _ if rank == 0 => Others::Labels,
                     true => Others::Rows,
                     false => Others::Nothing,
@@ -187,7 +187,7 @@ impl Assembly {
         let (layout, part) = placed.unzip();
         let topology =
             part.or(topology).expect("one process has the whole graph, a rank at least its part");
-        let samples = (surveyed && rank == 0)
+        let samples = (in_parts && rank == 0)
             .then(|| (0..n).map(|k| dealing.rows(PeerId::new(k)) as u32).collect());
         let mut data = dealing.prepare(whose)?;
         let test = data.test.take();
@@ -225,6 +225,9 @@ impl Assembly {
         )
         .scoring(thinning.scored);
         let measures = |what| scenario.measure.has(what);
+        if surveyed && scenario.protocol.sum().is_some() && measures(What::Optimum) {
+            scorer.pick_models();
+        }
         let (mut optimum, mut clean) = (None, None);
         if let (Some(plan), Some(walk)) = (&plan, walk) {
             scorer = scorer.of_tasks(plan.tasks);
@@ -399,11 +402,11 @@ impl Assembly {
 
 /// Who runs whom, and what this rank needs of the graph. Where neighbours follow from a peer's number every
 /// rank finds both out alone; otherwise rank 0, which has the whole graph, tells the others, and keeps no
-/// more than its own part if rows stay on ranks.
+/// more than its own part if all have `in_parts` what there is.
 fn placed(
     scenario: &Scenario,
     Home { ranks, workers }: Home<'_>,
-    surveyed: bool,
+    in_parts: bool,
     whole: Option<&Arc<Topology>>,
     dealing: &Dealing<'_>,
 ) -> Result<(Layout, Arc<Topology>), ExperimentError> {
@@ -433,7 +436,7 @@ fn placed(
         Some((layout.standing(&excerpt), excerpt))
     };
     let told = ranks.scattered(part)?;
-    let told = if rank == 0 && surveyed { part(0) } else { told };
+    let told = if rank == 0 && in_parts { part(0) } else { told };
     match (told, layout.zip(whole.cloned())) {
         (Some((standing, excerpt)), all) => {
             let layout = Layout::near(standing, rank, &excerpt);

@@ -5,7 +5,7 @@ use super::directory::RunDirectory;
 use super::each_peer::EachPeer;
 use super::filed::{Filed, Filing};
 use super::ranked::Leader;
-use super::repeat::listed_every;
+use super::repeat::{SumsSoFar, listed_every};
 use super::run::ExperimentError;
 use crate::measure::LocalFigures;
 use crate::network::Share;
@@ -35,6 +35,7 @@ impl LeftOnRanks {
         (assembly, repeat): (&Assembly, u32),
         directory: Option<&RunDirectory>,
         bound: impl Fn(&Exposure) -> Epsilon,
+        sums: &mut Option<SumsSoFar>,
     ) -> Result<Self, ExperimentError> {
         let (n, d) = (assembly.topology.peers(), assembly.data.train.dimension());
         let (mut left, every) = (Self::default(), listed_every(n));
@@ -46,6 +47,9 @@ impl LeftOnRanks {
             match &mut filing {
                 Some(filing) => filing.write(&row.scored)?,
                 None => left.states.extend(row.scored),
+            }
+            if let Some(sums) = sums {
+                sums.take(first, &row.exposures);
             }
             left.epsilons.extend(of_each(&row.exposures, &bound));
             let listed = numbers.zip(row.locals).filter(|(k, _)| k.is_multiple_of(every));

@@ -14,7 +14,7 @@ use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
 use super::ranked::Leader;
-use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult, listed_every};
+use super::repeat::{PeerWork, RepeatResult, StopReason, SumsSoFar, TokenResult, listed_every};
 use super::server::{Server, best_steps, pairwise};
 use super::statement::{Claim, Statement};
 use super::walk;
@@ -591,8 +591,10 @@ fn run_repeat(
         None => (Vec::new(), Vec::new(), Vec::new(), train.dimension()),
     };
     let mut left = LeftOnRanks { states, ..LeftOnRanks::default() };
+    let mut sums = SumsSoFar::of(scenario, assembly);
     if let (Some(leader), Some(share), Some(_)) = (leader, share, &seen) {
-        left = LeftOnRanks::taken(leader, &share, (assembly, repeat), directory, bound)?;
+        let of = (assembly, repeat);
+        left = LeftOnRanks::taken(leader, &share, of, directory, bound, &mut sums)?;
     }
     let tokens = assembly.plan.as_ref().map(|plan| TokenResult {
         classes: assembly.data.classes.clone(),
@@ -617,7 +619,10 @@ fn run_repeat(
         listed if !listed.is_empty() => listed,
         _ => locals.into_iter().step_by(every).collect(),
     };
-    let sums = SumResult::of(scenario, assembly, &exposures);
+    let sums = sums.map(|mut sums| {
+        sums.take(0, &exposures);
+        sums.result()
+    });
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {

@@ -274,6 +274,44 @@ fn sums_on_ranks() {
     is_one_result(QUERIES_OF_SEVERAL_LEARNERS);
 }
 
+/// Rows of many parties stay on their ranks, too: rank 0 hears of some models, to score them on everybody's
+/// samples, and at the end takes what each party has told.
+#[test]
+fn sums_of_many_parties_on_ranks() {
+    let few = "data={source: twonorm, samples: {per-peer: 2}, test_share: 0.02, \
+               preprocess: [unit-sphere]}";
+    let what = "measure={every: 2, what: [consensus, optimum, risk, train, test, privacy]}";
+    let tree = "topology={random-geometric: {peers: 1050, radius: 0.08}}";
+    is_one_result(&[
+        tree,
+        few,
+        what,
+        "protocol={weighted-erm: {variant: masked-gradient, steps: 3, step: 1, noise: {epsilon: 2}, \
+         sum: {root: 7, colluders: 1, masks: wires}}}",
+    ]);
+    is_one_result(&[
+        "topology={torus: {rows: 33, columns: 32}}",
+        few,
+        what,
+        "protocol={weighted-erm: {variant: published, steps: 3, step: 1, noise: {epsilon: 2}, \
+         weight_noise: {epsilon: 1}, sum: {over: {gossip: {exchanges: 3}}}}}",
+    ]);
+    is_one_result(&[
+        "topology={star: {peers: 1100}}",
+        few,
+        "measure={what: [consensus, privacy]}",
+        "protocol={federated: {variant: masked, communications: 2, steps: 2, noise: {epsilon: 1}}}",
+    ]);
+    is_one_result(&[
+        tree,
+        few,
+        what,
+        "model.loss=hinge",
+        "protocol={gradient-queries: {updates: 3, algorithm: {averaged: 0.5}, sum: {root: 3}, \
+         noise: {mechanism: laplace, epsilon: 2}}}",
+    ]);
+}
+
 #[test]
 fn rows_that_do_not_stay_in_memory_on_ranks() {
     is_one_result(&["data.keep=false", "measure.what=[consensus, risk, train, test]"]);
