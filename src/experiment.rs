@@ -2,6 +2,7 @@
 
 mod assembly;
 mod directory;
+mod each_peer;
 mod filed;
 mod fingerprint;
 mod left;
@@ -23,6 +24,7 @@ pub use assembly::{Assembly, Solve};
 pub use directory::{
     ASKED, COMPLETE, DirectoryError, RunDirectory, SCENARIO, STUDY, npy, write_npy,
 };
+pub use each_peer::{EachPeer, Figure};
 pub use filed::{Filed, npy_header, write_numbers};
 pub use fingerprint::fingerprint;
 pub use outline::{Outline, PeerMemory};

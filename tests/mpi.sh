@@ -96,6 +96,9 @@ agree "federated, steps by theory" scenarios/federated/auto.yaml \
     --set repeat=1 --set data.samples.per-peer=40
 agree "federated by gossip" scenarios/federated/gossip.yaml \
     --set repeat=1 --set data.samples.per-peer=40 --set protocol.federated.communications=4
+agree "federated, many parties" scenarios/federated/gossip.yaml \
+    --set repeat=1 --set 'topology={torus: {rows: 34, columns: 32}}' --set data.samples.per-peer=4 \
+    --set protocol.federated.communications=2
 agree "queries of several learners" scenarios/queries/several-learners.yaml \
     --set repeat=1 --set data.samples.per-peer=40
 

@@ -4,13 +4,14 @@ use super::exit::{Code, Failure};
 use super::{CheckArguments, print};
 use crate::experiment::{Outline, PeerMemory, notes};
 use crate::report::{Cell, Column, Table, bytes, figure};
-use crate::scenario::Sweep;
+use crate::scenario::{Graph, Sweep};
 
 /// So many points of a sweep are named.
 const SHOWN: usize = 20;
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
-    let sweep = Sweep::load(&arguments.scenario, &arguments.overrides, &[])?;
+    // A large graph is counted and not built, where that says as much: it may be too large for this machine.
+    let sweep = Sweep::load_with(&arguments.scenario, &arguments.overrides, &[], Graph::Led)?;
     let points = sweep.points();
     // Of a sweep all points were checked; the first says what one of them will do.
     let Some(first) = points.first() else {
@@ -38,7 +39,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Code, Failure> {
         if let Some(there) = machine_memory().filter(|&there| outline.memory > there) {
             text += &format!(
                 "memory: the run needs about {}, this machine has {}: expected fewer peers or samples, \
-                 data.keep: false, or a larger machine\n",
+                 data.keep: false, or a larger machine or several\n",
                 bytes(outline.memory),
                 bytes(there)
             );

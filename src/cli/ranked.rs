@@ -177,10 +177,10 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
     let on_all = |plan: &dyn Fn() -> Result<Planned, Failure>| {
         carry_out_study(plan, &arguments.effort(), Some(ranks))
     };
-    // Rank 0 alone has the whole graph of a run, where the others need their parts of it.
-    let graph = if ranks.rank() == 0 { Graph::Whole } else { Graph::Counted };
+    // Where ranks cannot make their parts of the graph alone, rank 0 makes all of it.
+    let graph = if ranks.rank() == 0 { Graph::Led } else { Graph::Counted };
     spoken_by_first(ranks, || match agreed(ranks, load(arguments, graph), Asked::identity)? {
-        Asked::Run(checked) => share(arguments, &checked, ranks),
+        Asked::Run(checked) => share(arguments, *checked, ranks),
         Asked::Sweep(sweep, _) => on_all(&|| study::sweep(arguments, &sweep)),
         Asked::Study(named) => on_all(&|| study::resumed(RunDirectory::resume(&named)?)),
         Asked::Whole(_) if ranks.rank() > 0 => Ok(Code::Done),
@@ -191,19 +191,23 @@ pub(super) fn run(arguments: &RunArguments, ranks: &dyn Ranks) -> Result<Code, F
 }
 
 /// Runs one scenario, each rank its share of the peers.
-fn share(arguments: &RunArguments, checked: &Checked, ranks: &dyn Ranks) -> Result<Code, Failure> {
+fn share(
+    arguments: &RunArguments,
+    mut checked: Checked,
+    ranks: &dyn Ranks,
+) -> Result<Code, Failure> {
     let options = Options { workers: arguments.workers.map(usize::from) };
     let workers = common_workers(ranks, options, checked.scenario()).map_err(lost)?;
     if ranks.rank() != 0 {
-        follow(ranks, workers, checked, &on_interrupt())?;
+        follow(ranks, workers, &checked, &on_interrupt())?;
         return Ok(Code::Done);
     }
-    let leader = Leader::new(ranks, workers);
+    let leader = Leader::new(ranks, workers).with_graph(checked.let_go_of_graph());
     let directory = match &arguments.resume {
         Some(named) => RunDirectory::resume(named)?,
         None => place(arguments, &checked.scenario().name)?,
     };
-    run_one(arguments, checked, directory, Some(&leader))
+    run_one(arguments, &checked, directory, Some(&leader))
 }
 
 /// Reads what the arguments name.

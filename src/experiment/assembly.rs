@@ -1,9 +1,9 @@
 //! One repeat's graph, data and optimum, before any peer exists.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::each_peer::EachPeer;
 use super::run::ExperimentError;
 use super::server::mask_graph;
 use super::walk::{WalkPlan, optima};
@@ -95,11 +95,12 @@ pub struct Assembly {
     pub(super) layout: Option<Layout>,
     /// The number of this rank.
     rank: usize,
-    /// Whether measured rows stay on their ranks: those of many peers, unless it takes all of them together
-    /// to score a model.
+    /// Whether measured rows stay on their ranks: those of many peers, not of tokens.
     pub(super) surveyed: bool,
     /// How many samples each peer has, where this process leads and has not them all.
-    samples: Option<Vec<u32>>,
+    samples: Option<EachPeer<u32>>,
+    /// How many neighbours each peer has, where this process leads.
+    degrees: EachPeer<u32>,
 }
 
 impl Assembly {
@@ -115,14 +116,15 @@ impl Assembly {
         repeat: u32,
         solve: Solve,
     ) -> Result<Self, ExperimentError> {
-        Self::share(scenario, base, first, repeat, solve, None)
+        Self::share(scenario, base, Arc::clone(first), repeat, solve, None)
     }
 
-    /// Assembles what one of several ranks needs of it.
+    /// Assembles what one of several ranks needs of it. Of the first graph it lets go as soon as every rank
+    /// has its part, where there are so many peers that it does not take all of it to show what they do.
     pub(super) fn share(
         scenario: &Scenario,
         base: &Path,
-        first: &Arc<Topology>,
+        first: Arc<Topology>,
         repeat: u32,
         solve: Solve,
         home: Option<Home<'_>>,
@@ -135,17 +137,21 @@ impl Assembly {
             Solve::Never => false,
         };
         let rank = home.map_or(0, |home| home.ranks.rank());
-        let alone = scenario.protocol.walk().is_none() && scenario.protocol.sum().is_none();
-        let surveyed = home.is_some() && alone && n > FILMED_PEERS;
+        let surveyed = home.is_some() && scenario.protocol.walk().is_none() && n > FILMED_PEERS;
+        // Sums need the whole graph, and how many samples everybody has.
+        let in_parts = surveyed && scenario.protocol.sum().is_none();
         let deal_streams = scenario.data.streams(scenario.seed, repeat);
+        // Of many peers whose neighbours follow from their numbers nobody needs the whole graph.
+        let rule = scenario.topology.by_number().filter(|_| in_parts);
+        let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
         let begin = || {
-            let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
-            let topology = match whole {
+            let resampled = repeat > 0 && scenario.topology.resamples();
+            let build = |streams| Ok::<_, ExperimentError>(scenario.topology.build(streams, base)?);
+            let topology = match whole && rule.is_none() {
                 false => None,
-                true if repeat > 0 && scenario.topology.resamples() => {
-                    Some(Arc::new(scenario.topology.build(&streams, base)?))
-                }
-                true => Some(Arc::clone(first)),
+                true if resampled => Some(Arc::new(build(&streams)?)),
+                true if first.is_whole() => Some(first),
+                true => Some(Arc::new(build(&Streams::new(scenario.seed, 0))?)),
             };
             let (config, intercept) = (&scenario.data, scenario.model.intercept);
             let few = home.is_some();
@@ -155,8 +161,13 @@ impl Assembly {
             Some(home) => home.agreed(begin())?,
             None => begin()?,
         };
+        let degree = |k| match (&rule, &topology) {
+            (Some(rule), _) => rule.degree(PeerId::new(k)) as u32,
+            (None, whole) => whole.as_ref().map_or(0, |whole| whole.degree(PeerId::new(k)) as u32),
+        };
+        let degrees = if rank == 0 { (0..n).map(degree).collect() } else { EachPeer::default() };
         let placed = match home {
-            Some(home) => Some(placed(scenario, home, topology.as_ref(), &dealing)?),
+            Some(home) => Some(placed(scenario, home, in_parts, topology.as_ref(), &dealing)?),
             None => None,
         };
         let whose = match &placed {
@@ -165,7 +176,7 @@ impl Assembly {
                 // Users answer for their labels by who they are; and theory, for few peers, looks at all.
                 others: match topology.is_some() {
                     _ if scenario.privacy.labels.is_some() => Others::Labels,
-                    _ if surveyed => Others::Nothing,
+                    _ if in_parts => Others::Nothing,
                     _ if rank == 0 => Others::Labels,
                     true => Others::Rows,
                     false => Others::Nothing,
@@ -174,8 +185,9 @@ impl Assembly {
             _ => Whose::Everybody,
         };
         let (layout, part) = placed.unzip();
-        let topology = part.or(topology).unwrap_or_else(|| Arc::clone(first));
-        let samples = (surveyed && rank == 0)
+        let topology =
+            part.or(topology).expect("one process has the whole graph, a rank at least its part");
+        let samples = (in_parts && rank == 0)
             .then(|| (0..n).map(|k| dealing.rows(PeerId::new(k)) as u32).collect());
         let mut data = dealing.prepare(whose)?;
         let test = data.test.take();
@@ -213,6 +225,9 @@ impl Assembly {
         )
         .scoring(thinning.scored);
         let measures = |what| scenario.measure.has(what);
+        if surveyed && scenario.protocol.sum().is_some() && measures(What::Optimum) {
+            scorer.pick_models();
+        }
         let (mut optimum, mut clean) = (None, None);
         if let (Some(plan), Some(walk)) = (&plan, walk) {
             scorer = scorer.of_tasks(plan.tasks);
@@ -281,6 +296,7 @@ impl Assembly {
             rank,
             surveyed,
             samples,
+            degrees,
             streams,
             topology,
             data,
@@ -347,8 +363,13 @@ impl Assembly {
         }
     }
 
+    /// How many neighbours each peer has, where this process leads.
+    pub(super) fn degrees(&self) -> &EachPeer<u32> {
+        &self.degrees
+    }
+
     /// How many training samples each peer has.
-    pub(super) fn samples(&self) -> Vec<u32> {
+    pub(super) fn samples(&self) -> EachPeer<u32> {
         let train = &self.data.train;
         let rows = || train.ids().map(|peer| train.rows(peer) as u32).collect();
         self.samples.clone().unwrap_or_else(rows)
@@ -380,10 +401,12 @@ impl Assembly {
 }
 
 /// Who runs whom, and what this rank needs of the graph. Where neighbours follow from a peer's number every
-/// rank finds both out alone; otherwise rank 0, which has the whole graph, tells the others.
+/// rank finds both out alone; otherwise rank 0, which has the whole graph, tells the others, and keeps no
+/// more than its own part if all have `in_parts` what there is.
 fn placed(
     scenario: &Scenario,
     Home { ranks, workers }: Home<'_>,
+    in_parts: bool,
     whole: Option<&Arc<Topology>>,
     dealing: &Dealing<'_>,
 ) -> Result<(Layout, Arc<Topology>), ExperimentError> {
@@ -392,11 +415,11 @@ fn placed(
     let everywhere = scenario.protocol.needs_the_whole_graph();
     if let Some(rule) = scenario.topology.by_number().filter(|_| !everywhere) {
         let n = rule.peers();
-        let room = RefCell::new(Vec::new());
-        let weight = |peer| load(peer, rule.degree(peer, &mut room.borrow_mut()));
+        let weight = |peer| load(peer, rule.degree(peer));
         let layout = Layout::by_number(n, weight, size, workers);
         let own = || Members::listed(layout.peers_of(rank).collect());
-        let part = || Excerpt::of(n, &own(), |peer, row| rule.neighbours(peer, row));
+        let links = rule.links();
+        let part = || Excerpt::of((n, links), &own(), |peer, row| rule.neighbours(peer, row));
         let topology = whole.cloned().unwrap_or_else(|| Arc::new(part().into()));
         return Ok((layout, topology));
     }
@@ -407,16 +430,23 @@ fn placed(
     if everywhere {
         return Ok(layout.zip(whole.cloned()).expect("every rank has the whole graph"));
     }
-    let told = ranks.scattered(|other| {
+    let part = |other| {
         let (layout, whole) = (layout.as_ref()?, whole?);
         let excerpt = whole.excerpt(&Members::listed(layout.peers_of(other).collect()));
         Some((layout.standing(&excerpt), excerpt))
-    })?;
-    match (layout.zip(whole.cloned()), told) {
-        (Some(own), _) => Ok(own),
-        (None, Some((standing, excerpt))) => {
-            Ok((Layout::near(standing, rank, &excerpt), Arc::new(excerpt.into())))
+    };
+    let told = ranks.scattered(part)?;
+    let told = if rank == 0 && in_parts { part(0) } else { told };
+    match (told, layout.zip(whole.cloned())) {
+        (Some((standing, excerpt)), all) => {
+            let layout = Layout::near(standing, rank, &excerpt);
+            let mut own = Topology::from(excerpt);
+            if let Some((_, whole)) = all {
+                own = own.named_as(&whole);
+            }
+            Ok((layout, Arc::new(own)))
         }
+        (None, Some(all)) => Ok(all),
         (None, None) => unreachable!("rank 0 has the whole graph, and tells every other of it"),
     }
 }

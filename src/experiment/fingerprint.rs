@@ -29,7 +29,7 @@ pub fn fingerprint(metrics: &[Metric], repeats: &[RepeatResult]) -> Result<Strin
             }
         }
         number(repeat.exposure.clear as f64);
-        repeat.epsilons.iter().for_each(|&epsilon| number(epsilon));
+        repeat.epsilons.iter().for_each(&mut number);
         repeat.each_states(|states| states.iter().for_each(|&value| number(value)))?;
     }
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())

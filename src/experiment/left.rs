@@ -2,9 +2,10 @@
 
 use super::assembly::Assembly;
 use super::directory::RunDirectory;
+use super::each_peer::EachPeer;
 use super::filed::{Filed, Filing};
 use super::ranked::Leader;
-use super::repeat::listed_every;
+use super::repeat::{SumsSoFar, listed_every};
 use super::run::ExperimentError;
 use crate::measure::LocalFigures;
 use crate::network::Share;
@@ -23,7 +24,7 @@ pub(super) struct LeftOnRanks {
     /// Figures of every [so many](listed_every).
     pub(super) locals: Vec<LocalFigures>,
     /// ε of a record at each of them.
-    pub(super) epsilons: Vec<f64>,
+    pub(super) epsilons: EachPeer<f64>,
 }
 
 impl LeftOnRanks {
@@ -34,6 +35,7 @@ impl LeftOnRanks {
         (assembly, repeat): (&Assembly, u32),
         directory: Option<&RunDirectory>,
         bound: impl Fn(&Exposure) -> Epsilon,
+        sums: &mut Option<SumsSoFar>,
     ) -> Result<Self, ExperimentError> {
         let (n, d) = (assembly.topology.peers(), assembly.data.train.dimension());
         let (mut left, every) = (Self::default(), listed_every(n));
@@ -45,6 +47,9 @@ impl LeftOnRanks {
             match &mut filing {
                 Some(filing) => filing.write(&row.scored)?,
                 None => left.states.extend(row.scored),
+            }
+            if let Some(sums) = sums {
+                sums.take(first, &row.exposures);
             }
             left.epsilons.extend(of_each(&row.exposures, &bound));
             let listed = numbers.zip(row.locals).filter(|(k, _)| k.is_multiple_of(every));
@@ -59,9 +64,9 @@ impl LeftOnRanks {
 pub(super) fn of_each<'a>(
     exposures: &'a [Exposure],
     bound: impl Fn(&Exposure) -> Epsilon,
-) -> Vec<f64> {
+) -> impl Iterator<Item = f64> {
     let mut last: Option<(&Exposure, f64)> = None;
-    let of = |exposure: &'a Exposure| match last {
+    let of = move |exposure: &'a Exposure| match last {
         Some((same, epsilon)) if same == exposure => epsilon,
         _ => {
             let Epsilon(epsilon) = bound(exposure);
@@ -69,5 +74,5 @@ pub(super) fn of_each<'a>(
             epsilon
         }
     };
-    exposures.iter().map(of).collect()
+    exposures.iter().map(of)
 }

@@ -75,6 +75,34 @@ pub struct PeerMemory {
     pub measuring: u64,
 }
 
+/// What there is to say of the graph.
+struct Shape {
+    degrees: (usize, f64, usize),
+    diameter: Option<u32>,
+    connected: bool,
+}
+
+impl Shape {
+    /// By going through its rows or, where there are none and it would have many, by the rule that they
+    /// follow from.
+    fn of(checked: &Checked) -> Self {
+        let topology = checked.topology();
+        let rule = checked.scenario().topology.by_number().filter(|_| !topology.is_whole());
+        let summary = match rule {
+            Some(rule) if topology.peers() > Summary::DIAMETER_PEERS => {
+                let (least, greatest) = rule.degrees();
+                let mean = 2.0 * rule.links() as f64 / rule.peers() as f64;
+                return Self { degrees: (least, mean, greatest), diameter: None, connected: true };
+            }
+            Some(rule) => Summary::of(&rule.whole()),
+            None => Summary::of(topology),
+        };
+        let Summary { least_degree, mean_degree, greatest_degree, diameter, connected, .. } =
+            summary;
+        Self { degrees: (least_degree, mean_degree, greatest_degree), diameter, connected }
+    }
+}
+
 impl Outline {
     /// Looks at a scenario. Files are read where they must be counted; nothing is run.
     ///
@@ -83,8 +111,8 @@ impl Outline {
     pub fn of(checked: &Checked) -> Result<Self, ExperimentError> {
         let scenario = checked.scenario();
         let topology = checked.topology();
-        let summary = Summary::of(topology);
         let n = topology.peers();
+        let shape = Shape::of(checked);
         let data = data::outline(&scenario.data, n, scenario.model.intercept, checked.base())?;
         if let Some(labels) = &scenario.privacy.labels
             && let Some((field, message)) = labels.check_source(data.source_rows)
@@ -92,7 +120,7 @@ impl Outline {
             return Err(ExperimentError::Privacy(format!("privacy.labels.{field}: {message}")));
         }
         let d = data.dimension;
-        let mean_degree = summary.mean_degree.ceil() as usize;
+        let mean_degree = shape.degrees.1.ceil() as usize;
         let extent = Extent {
             peers: n,
             links: topology.links(),
@@ -145,9 +173,9 @@ impl Outline {
             topology: scenario.topology.label(),
             peers: n,
             links: topology.links(),
-            degrees: (summary.least_degree, summary.mean_degree, summary.greatest_degree),
-            diameter: summary.diameter,
-            connected: summary.connected,
+            degrees: shape.degrees,
+            diameter: shape.diameter,
+            connected: shape.connected,
             training_samples: data.train_rows,
             samples_per_peer: (data.min_rows, data.max_rows),
             held_out_samples: data.test_rows,

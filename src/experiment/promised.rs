@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::assembly::{Assembly, Solve};
+use super::each_peer::EachPeer;
 use super::observed::worst;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
@@ -27,7 +28,7 @@ pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, Experi
     let of = |repeat| {
         let assembly =
             Assembly::new(scenario, asked.base(), asked.topology(), repeat, Solve::Never)?;
-        let samples = samples(&assembly);
+        let samples = assembly.samples();
         let holdings = holdings(&assembly, &samples);
         Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
     };
@@ -47,19 +48,16 @@ pub fn coalition(
 ) -> Result<Vec<(Vec<PeerId>, Epsilon)>, ExperimentError> {
     let scenario = &resolved.scenario;
     let assembly = Assembly::new(scenario, asked.base(), asked.topology(), 0, Solve::Never)?;
-    let samples = samples(&assembly);
+    let samples = assembly.samples();
     let holdings = holdings(&assembly, &samples);
     Ok(against_coalition(scenario, &assembly.topology, holdings, members))
 }
 
-fn samples(assembly: &Assembly) -> Vec<u32> {
-    assembly.seen.ids().map(|peer| assembly.seen.rows(peer) as u32).collect()
-}
-
-fn holdings<'a>(assembly: &'a Assembly, samples: &'a [u32]) -> Holdings<'a> {
+fn holdings<'a>(assembly: &'a Assembly, samples: &'a EachPeer<u32>) -> Holdings<'a> {
     let plan = assembly.plan.as_ref();
     Holdings {
         samples,
+        degrees: assembly.degrees(),
         dimension: assembly.seen.dimension(),
         tasks: plan.map_or(1, |plan| plan.tasks.count()),
         repetition: plan.map_or(1.0, |plan| plan.repetition),
@@ -83,6 +81,7 @@ pub(super) fn promised(
         let masks = mask_graph(scenario, topology, repeat.repeat, asked.base())?;
         let holdings = Holdings {
             samples: &repeat.samples,
+            degrees: &repeat.degrees,
             dimension: repeat.dimension,
             tasks: tokens.map_or(1, |tokens| tokens.tasks),
             repetition: tokens.map_or(1.0, |tokens| tokens.repetition),
@@ -107,13 +106,13 @@ pub(super) fn promised(
         .try_fold(of(asked.topology(), first)?, |whole, next| next.map(|next| worse(whole, next)))
 }
 
-/// The graph of a repeat after the first.
+/// The graph of a repeat after the first, as far as it takes more than everybody's number of neighbours.
 fn graph(
     asked: &Checked,
     scenario: &Scenario,
     repeat: u32,
 ) -> Result<Arc<Topology>, ExperimentError> {
-    if scenario.topology.resamples() {
+    if scenario.topology.resamples() && scenario.protocol.needs_the_whole_graph() {
         Ok(Arc::new(scenario.topology.build(&Streams::new(scenario.seed, repeat), asked.base())?))
     } else {
         Ok(asked.topology().clone())

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::assembly::{Assembly, Home, Solve};
 use super::directory::RunDirectory;
@@ -18,6 +19,7 @@ use crate::network::{Counted, Engine, EngineKind, Flow, NetworkError, Ranks, Row
 use crate::privacy::{Pack, WireError};
 use crate::protocol::Automatic;
 use crate::scenario::{Checked, Scenario};
+use crate::topology::Topology;
 
 /// What rank 0 tells the others to do.
 enum Order {
@@ -54,12 +56,22 @@ impl Pack for Order {
 pub struct Leader<'a> {
     ranks: Counted<'a>,
     workers: usize,
+    /// The first repeat's graph, where the scenario has let go of it, as long as a repeat may ask for it.
+    graph: Mutex<Option<Arc<Topology>>>,
 }
 
 impl<'a> Leader<'a> {
     /// Takes the lead of these ranks, with as many workers on each as [`common_workers`] says.
     pub fn new(ranks: &'a dyn Ranks, workers: usize) -> Self {
-        Self { ranks: Counted::new(ranks), workers }
+        Self { ranks: Counted::new(ranks), workers, graph: Mutex::default() }
+    }
+
+    /// The same with the graph that a scenario [has let go of](Checked::let_go_of_graph): it is here until
+    /// the last repeat has been assembled.
+    #[must_use]
+    pub fn with_graph(mut self, graph: Option<Arc<Topology>>) -> Self {
+        self.graph = Mutex::new(graph);
+        self
     }
 
     /// What this rank and the others have had to say to each other.
@@ -105,7 +117,15 @@ impl<'a> Leader<'a> {
         repeat: u32,
     ) -> Result<Assembly, ExperimentError> {
         self.order(Some(Order::Assemble(repeat)))?;
-        assemble((&self.ranks, self.workers), scenario, checked, repeat, Solve::IfMeasured)
+        let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = match scenario.repeat > 1 && !scenario.topology.resamples() {
+            true => graph.clone(),
+            false => graph.take(),
+        };
+        drop(graph);
+        let first = first.unwrap_or_else(|| Arc::clone(checked.topology()));
+        let home = (&self.ranks as &dyn Ranks, self.workers);
+        assemble(home, scenario, (checked, first), repeat, Solve::IfMeasured)
     }
 
     /// Has the others run what was assembled, together with this rank: the ranks.
@@ -165,7 +185,8 @@ pub fn follow(
             Order::Assemble(repeat) => {
                 let home = (ranks, workers);
                 share = Share::default();
-                assembly = assemble(home, &scenario, checked, repeat, Solve::Never).ok();
+                let read = (checked, Arc::clone(checked.topology()));
+                assembly = assemble(home, &scenario, read, repeat, Solve::Never).ok();
             }
             Order::Run => {
                 let Some(assembly) = assembly.take() else { continue };
@@ -209,13 +230,12 @@ pub fn common_workers(
 fn assemble(
     (ranks, workers): (&dyn Ranks, usize),
     scenario: &Scenario,
-    checked: &Checked,
+    (checked, first): (&Checked, Arc<Topology>),
     repeat: u32,
     solve: Solve,
 ) -> Result<Assembly, ExperimentError> {
     let home = Home { ranks, workers };
-    let (base, first) = (checked.base(), checked.topology());
-    let own = Assembly::share(scenario, base, first, repeat, solve, Some(home));
+    let own = Assembly::share(scenario, checked.base(), first, repeat, solve, Some(home));
     let mut assembly = home.agreed(own)?;
     if assembly.compares_averages(scenario) {
         let best = assembly.optimum.as_ref().map(|central| central.w.clone());
@@ -232,4 +252,61 @@ fn assemble(
         assembly.scorer.know_labels(labels);
     }
     Ok(assembly)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::InProcess;
+    use crate::scenario::Graph;
+    use crate::units::PeerId;
+
+    /// Every rank, the first as well, has the rows of its own peers, and all of them together have all.
+    #[test]
+    fn nobody_has_the_whole_graph_of_many_peers() {
+        for graph in ["{ring: {peers: 1201}}", "{random-geometric: {peers: 1100, radius: 0.08}}"] {
+            let text = format!(
+                "name: a\nseed: 1\ntopology: {graph}\n\
+                 data: {{source: twonorm, samples: {{per-peer: 1}}}}\n\
+                 model: {{loss: logistic, regularisation: 1}}\n\
+                 protocol: {{admm: {{rounds: 1, penalty: 1}}}}\nmeasure: {{what: [consensus]}}\n"
+            );
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("a.yaml");
+            std::fs::write(&file, text).unwrap();
+            let read = |graph| Checked::load_with(&file, &[], graph).unwrap();
+            let whole = read(Graph::Whole);
+            let ends = InProcess::run(3, |ranks| {
+                if ranks.leads() {
+                    let mut checked = read(Graph::Led);
+                    let lent = checked.let_go_of_graph();
+                    let leader = Leader::new(ranks, 1).with_graph(lent);
+                    let assembly = leader.assemble(checked.scenario(), &checked, 0).unwrap();
+                    assert!(leader.graph.lock().unwrap().is_none(), "no other repeat asks for it");
+                    return (assembly.topology.clone(), assembly.degrees().clone());
+                }
+                let checked = read(Graph::Counted);
+                let Ok(Some(Order::Assemble(0))) = ranks.from_lead::<Order>(None) else {
+                    panic!("the first thing to do is to assemble");
+                };
+                let first = Arc::clone(checked.topology());
+                let (home, scenario) = ((ranks, 1), checked.scenario());
+                let assembly =
+                    assemble(home, scenario, (&checked, first), 0, Solve::Never).unwrap();
+                assert!(ranks.from_lead::<Order>(None).unwrap().is_none());
+                (assembly.topology.clone(), assembly.degrees().clone())
+            });
+            let whole = whole.topology();
+            let degree = |peer: PeerId| whole.degree(peer);
+            assert!(ends[0].1.iter().eq(whole.ids().map(|peer| degree(peer) as u32)), "{graph}");
+            for (part, _) in &ends {
+                assert!(!part.is_whole() && part.links() == whole.links(), "{graph}");
+            }
+            for peer in whole.ids() {
+                let here: Vec<usize> = ends.iter().map(|(part, _)| part.degree(peer)).collect();
+                assert_eq!(here.iter().max(), Some(&degree(peer)), "{graph}: {peer}");
+                assert_eq!(here.iter().sum::<usize>(), degree(peer), "{graph}: {peer}");
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assembly::Assembly;
 use super::directory::DirectoryError;
+use super::each_peer::EachPeer;
 use super::filed::Filed;
 use super::run::Progress;
 use super::statement::left_with;
@@ -130,8 +131,7 @@ pub struct RepeatResult {
     /// What the releases up to the last row tell about any one record: the most of all peers.
     pub exposure: Exposure,
     /// ε of a record at each peer, against all other peers together.
-    #[serde(with = "crate::measure::nan::any_numbers")]
-    pub epsilons: Vec<f64>,
+    pub epsilons: EachPeer<f64>,
     /// How labels were randomised, where they were.
     pub labels: Option<LabelSummary>,
     /// How often peers were measured, and who of them on held-out samples; none of tokens.
@@ -144,9 +144,9 @@ pub struct RepeatResult {
     #[serde(with = "crate::measure::columns")]
     pub locals: Vec<LocalFigures>,
     /// Each peer's number of neighbours.
-    pub degrees: Vec<u32>,
+    pub degrees: EachPeer<u32>,
     /// Each peer's number of training samples.
-    pub samples: Vec<u32>,
+    pub samples: EachPeer<u32>,
     /// Length of one peer's model.
     pub dimension: usize,
     /// The peers' models at the end, one after the other. Kept in a file of its own.
@@ -188,31 +188,45 @@ pub struct SumResult {
     pub neighbour: [Spent; 2],
 }
 
-impl SumResult {
-    /// Of parties exposed like this, where the noise in their sums hides more from some than from others.
-    pub(super) fn of(
-        scenario: &Scenario,
-        assembly: &Assembly,
-        exposures: &[Exposure],
-    ) -> Option<Self> {
+/// What there is to say of sums, as far as it is known of some parties.
+pub(super) struct SumsSoFar {
+    /// A neighbour is left with the noise of so many parties, of each.
+    left: Vec<u32>,
+    result: SumResult,
+}
+
+impl SumsSoFar {
+    /// Of nobody yet, where the noise in sums hides more from some than from others.
+    pub(super) fn of(scenario: &Scenario, assembly: &Assembly) -> Option<Self> {
         if !scenario.protocol.hides_more_from_readers() {
             return None;
         }
         let topology = &assembly.topology;
-        let samples: Vec<u32> =
+        let samples: EachPeer<u32> =
             topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
-        // A neighbour is left with the noise of the parties that its masks do not tell apart.
+        // Those that its masks do not tell apart.
         let left = assembly
             .masks
             .as_ref()
             .map_or_else(|| vec![1; samples.len()], |graph| left_with(graph, topology, &samples));
-        let mut neighbour = [Spent::default(), Spent::default()];
-        for (exposure, parties) in exposures.iter().zip(left) {
+        let neighbour = [Spent::default(), Spent::default()];
+        let wires_tell_nothing = assembly.masks.is_some();
+        Some(Self { left, result: SumResult { wires_tell_nothing, neighbour } })
+    }
+
+    /// Takes what the parties from this one on have told.
+    pub(super) fn take(&mut self, first: usize, exposures: &[Exposure]) {
+        let [label, record] = &mut self.result.neighbour;
+        for (exposure, &parties) in exposures.iter().zip(self.left.iter().skip(first)) {
             let part = 1.0 / f64::from(parties);
-            neighbour[0].raise(&exposure.label.repeated(part));
-            neighbour[1].raise(&exposure.record.repeated(part));
+            label.raise(&exposure.label.repeated(part));
+            record.raise(&exposure.record.repeated(part));
         }
-        Some(Self { wires_tell_nothing: assembly.masks.is_some(), neighbour })
+    }
+
+    /// What there is to say of all.
+    pub(super) fn result(self) -> SumResult {
+        self.result
     }
 }
 

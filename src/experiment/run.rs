@@ -14,7 +14,7 @@ use super::observed::over_repeats;
 use super::prediction::{Prediction, predict};
 use super::promised::promised;
 use super::ranked::Leader;
-use super::repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult, listed_every};
+use super::repeat::{PeerWork, RepeatResult, StopReason, SumsSoFar, TokenResult, listed_every};
 use super::server::{Server, best_steps, pairwise};
 use super::statement::{Claim, Statement};
 use super::walk;
@@ -336,8 +336,14 @@ pub(super) fn execute_with(
     repeats.truncate(whole);
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
-        // The first repeat was kept: the shape of the figures, and theory, come from its data.
-        let assembly = here(0)?;
+        // The first repeat was kept: the shape of the figures, and theory, come from its data. Of many
+        // peers each rank then has its own, as when it runs them.
+        let assembly = match leader {
+            Some(leader) if checked.topology().peers() > PREDICTED_PEERS => {
+                leader.assemble(scenario, checked, 0)?
+            }
+            _ => here(0)?,
+        };
         theory = affordable(scenario, &assembly)?;
         pairs = pairwise(scenario, &assembly);
         metrics = assembly.metrics;
@@ -585,8 +591,10 @@ fn run_repeat(
         None => (Vec::new(), Vec::new(), Vec::new(), train.dimension()),
     };
     let mut left = LeftOnRanks { states, ..LeftOnRanks::default() };
+    let mut sums = SumsSoFar::of(scenario, assembly);
     if let (Some(leader), Some(share), Some(_)) = (leader, share, &seen) {
-        left = LeftOnRanks::taken(leader, &share, (assembly, repeat), directory, bound)?;
+        let of = (assembly, repeat);
+        left = LeftOnRanks::taken(leader, &share, of, directory, bound, &mut sums)?;
     }
     let tokens = assembly.plan.as_ref().map(|plan| TokenResult {
         classes: assembly.data.classes.clone(),
@@ -611,7 +619,10 @@ fn run_repeat(
         listed if !listed.is_empty() => listed,
         _ => locals.into_iter().step_by(every).collect(),
     };
-    let sums = SumResult::of(scenario, assembly, &exposures);
+    let sums = sums.map(|mut sums| {
+        sums.take(0, &exposures);
+        sums.result()
+    });
     let error_column = assembly.metrics.iter().position(|&m| m == Metric::OptimumDistance);
     let error_column = error_column.or(gap_column);
     let measured_rate = error_column.and_then(|column| {
@@ -622,12 +633,15 @@ fn run_repeat(
         repeat,
         stop_reason,
         exposure,
-        epsilons: if left.epsilons.is_empty() { of_each(&exposures, bound) } else { left.epsilons },
+        epsilons: match left.epsilons.is_empty() {
+            true => of_each(&exposures, bound).collect(),
+            false => left.epsilons,
+        },
         labels: assembly.responses.as_ref().and_then(Responses::summary),
         thinning: assembly.plan.is_none().then_some(assembly.thinning),
         multiplicity: assembly.data.multiplicity,
         locals,
-        degrees: assembly.topology.ids().map(|p| assembly.topology.degree(p) as u32).collect(),
+        degrees: assembly.degrees().clone(),
         samples: assembly.samples(),
         dimension,
         states: left.states,

@@ -11,6 +11,7 @@ mod walk;
 use serde::Serialize;
 
 use self::sent::{Peers, Sent};
+use super::each_peer::EachPeer;
 use crate::privacy::randomized_response::coefficient;
 use crate::privacy::{Correction, Guarantee, LabelsConfig, MaskGraph, Observer, Piece};
 use crate::protocol::ProtocolConfig;
@@ -96,7 +97,9 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holdings<'a> {
     /// Samples at each peer.
-    pub samples: &'a [u32],
+    pub samples: &'a EachPeer<u32>,
+    /// Neighbours of each peer.
+    pub degrees: &'a EachPeer<u32>,
     /// Features, the intercept included.
     pub dimension: usize,
     /// Models that are learnt from the same records.
@@ -117,7 +120,7 @@ pub fn statement(
     topology: &Topology,
     holdings: Holdings<'_>,
 ) -> Statement {
-    let users = Users::of(scenario, topology, holdings.samples);
+    let users = Users::of(scenario, holdings.samples);
     let peers = Peers { topology, holdings };
     let sent = Sent::of(scenario, peers, &users);
     let mut claims = Vec::new();
@@ -157,10 +160,10 @@ struct Users<'a> {
 }
 
 impl<'a> Users<'a> {
-    fn of(scenario: &'a Scenario, topology: &Topology, samples: &[u32]) -> Self {
+    fn of(scenario: &'a Scenario, samples: &EachPeer<u32>) -> Self {
         let labels = scenario.privacy.labels.as_ref();
         // The level of a peer that nobody hands a label to is nobody's.
-        let holders = || topology.ids().zip(samples).filter(|(_, m)| **m > 0);
+        let holders = || (0..).map(PeerId).zip(samples.iter()).filter(|(_, m)| *m > 0);
         let greatest = labels.map_or(f64::INFINITY, |labels| {
             holders().map(|(peer, _)| labels.epsilon.range(peer).1.0).fold(0.0, f64::max)
         });

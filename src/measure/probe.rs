@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{MeasureConfig, What};
 use super::exact_sum::ExactSum;
+use super::recorder::every_scored_on_all;
 use super::survey::{Survey, Surveyor, second};
 use super::thinning::Scored;
 use crate::data::{LocalView, Partitioned, Table};
@@ -101,6 +102,8 @@ pub struct Scorer {
     aims: [Option<Vec<f64>>; 2],
     /// The sum of all labels, where some are in other processes.
     labels: Option<ExactSum>,
+    /// Of every so many peers the model goes to rank 0, where it is scored on everybody's samples.
+    pick: Option<usize>,
 }
 
 /// What a model without any peer would do: to be read beside the peers' figures.
@@ -133,7 +136,7 @@ impl Scorer {
         let tasks = Tasks::One;
         let tangents = None;
         let scored = Scored::all(train.peers());
-        let (aims, labels) = ([None, None], None);
+        let (aims, labels, pick) = ([None, None], None, None);
         Self {
             train,
             test,
@@ -147,7 +150,13 @@ impl Scorer {
             scored,
             aims,
             labels,
+            pick,
         }
+    }
+
+    /// Picks, where rows stay on ranks, the models that are scored on everybody's samples.
+    pub fn pick_models(&mut self) {
+        self.pick = Some(every_scored_on_all(self.train.peers()));
     }
 
     /// Compares models with these from now on, where rows stay on ranks: the optimum of the problem as
@@ -426,7 +435,8 @@ impl Probe for Scorer {
         together: Option<&Survey>,
     ) -> Survey {
         let aims = self.aims.each_ref().map(Option::as_deref);
-        let surveyor = Surveyor { train: &self.train, scored: self.scored, aims };
+        let Self { scored, pick, .. } = *self;
+        let surveyor = Surveyor { train: &self.train, scored, aims, pick };
         together.map_or_else(|| surveyor.first(row, peer), |all| second(row, &all.mean()))
     }
 

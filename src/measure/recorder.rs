@@ -189,6 +189,7 @@ impl<'a> Recorder<'a> {
             train: self.train,
             scored: self.scored,
             aims: [optimum, self.compare.clean],
+            pick: None,
         };
         let found = surveyor.of(&row);
         if let Some(frames) = &mut self.frames {
@@ -303,11 +304,8 @@ impl<'a> Recorder<'a> {
             }
         }
         match (metric, self.compare.sums) {
-            (Metric::ExcessRisk | Metric::RelativeFitness, Some((scorer, least))) => {
-                // Some of many peers are enough for a mean, and each takes a pass over all samples.
-                let some = states().step_by(n.div_ceil(SCORED_ON_ALL));
-                let excess = mean(of_each_once(some, |w| scorer.pooled_risk(w))) - least;
-                Some(if metric == Metric::ExcessRisk { excess } else { excess / least })
+            (Metric::ExcessRisk | Metric::RelativeFitness, Some(_)) => {
+                Some(self.excess(metric, states().step_by(every_scored_on_all(n))))
             }
             (Metric::GlobalShare, _) => {
                 let updates = n as f64 * f64::from(row.round.0);
@@ -325,11 +323,22 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// How far above the least these models are in the mean, on everybody's samples: as it is, or relative
+    /// to the least.
+    fn excess<'b>(&self, metric: Metric, models: impl ExactSizeIterator<Item = &'b [f64]>) -> f64 {
+        let Some((scorer, least)) = self.compare.sums else { return f64::NAN };
+        let excess = mean(of_each_once(models, |w| scorer.pooled_risk(w))) - least;
+        if metric == Metric::ExcessRisk { excess } else { excess / least }
+    }
+
     /// A figure that takes what is known of all peers together.
     fn value(&self, metric: Metric, seen: &Surveyed<Survey>, exposure: &Exposure) -> f64 {
         let found = &seen.found;
         let n = found.peers as f64;
         match metric {
+            Metric::ExcessRisk | Metric::RelativeFitness if !found.picked.is_empty() => {
+                self.excess(metric, found.picked())
+            }
             // Known at the end alone, of whole rows alone, or of few peers alone.
             Metric::ExcessRisk
             | Metric::RelativeFitness
@@ -377,6 +386,12 @@ impl<'a> Recorder<'a> {
     fn tested(&self, found: &Survey) -> f64 {
         self.scored.peers.min(found.peers) as f64
     }
+}
+
+/// Of every how many peers the model is scored on everybody's samples: some of many are enough for a mean,
+/// and each takes a pass over all samples.
+pub(super) fn every_scored_on_all(peers: usize) -> usize {
+    peers.div_ceil(SCORED_ON_ALL).max(1)
 }
 
 /// A figure of each state; found once for states that are the same as the one before.

@@ -31,6 +31,9 @@ pub struct Survey {
     pub(super) far: [Greatest; 2],
     /// What releases tell of any record: the most of all peers.
     pub exposure: Exposure,
+    /// The models of those that are scored on everybody's samples, where rank 0 does that, in the order of
+    /// peers.
+    pub(super) picked: Vec<(PeerId, Vec<f64>)>,
     /// Σ J_i(w_i).
     pub(super) risk: ExactSum,
     /// Σ over samples, of the scores of their own peer; of those with samples, the greatest and the least.
@@ -52,6 +55,7 @@ pack_fields!(Survey {
     residual,
     far,
     exposure,
+    picked,
     risk,
     train,
     test,
@@ -150,6 +154,11 @@ impl Survey {
         self.states.iter().map(|sum| sum.value() / self.peers as f64).collect()
     }
 
+    /// The models that were picked, in the order of peers.
+    pub(super) fn picked(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.picked.iter().map(|(_, w)| w.as_slice())
+    }
+
     /// The largest difference of two norms.
     pub(super) fn norm_gap(&self) -> f64 {
         let [high, low] = self.norms.map(Greatest::value);
@@ -175,6 +184,8 @@ impl Found for Survey {
         self.divergence = first.min_by_key(|&(peer, _)| peer);
         self.residual.join(other.residual);
         self.exposure = Exposure::worst([&self.exposure, &other.exposure]);
+        self.picked.extend(other.picked);
+        self.picked.sort_unstable_by_key(|(peer, _)| *peer);
         self.risk.join(&other.risk);
         self.train.join(&other.train);
         self.test.join(&other.test);
@@ -200,6 +211,8 @@ pub(super) struct Surveyor<'a> {
     pub(super) scored: Scored,
     /// The optimum of the problem as solved, and that of the unperturbed one, where they are known.
     pub(super) aims: [Option<&'a [f64]>; 2],
+    /// Of every so many peers the model is told, where it is to be scored on samples that are not here.
+    pub(super) pick: Option<usize>,
 }
 
 impl Surveyor<'_> {
@@ -228,6 +241,9 @@ impl Surveyor<'_> {
             if norm.is_nan() || norm > DIVERGED {
                 let first = survey.divergence.into_iter().chain([(peer(k), norm)]);
                 survey.divergence = first.min_by_key(|&(peer, _)| peer);
+            }
+            if self.pick.is_some_and(|every| peer(k).index().is_multiple_of(every)) {
+                survey.picked.push((peer(k), w.to_vec()));
             }
             for (far, aim) in survey.far.iter_mut().zip(self.aims) {
                 if let Some(aim) = aim {
@@ -295,7 +311,8 @@ mod tests {
 
     fn survey(states: &[[f64; 2]]) -> Survey {
         let scored = Scored::all(states.len());
-        Surveyor { train: &samples(states.len()), scored, aims: [None; 2] }.of(&row(states))
+        Surveyor { train: &samples(states.len()), scored, aims: [None; 2], pick: None }
+            .of(&row(states))
     }
 
     #[test]
@@ -318,7 +335,10 @@ mod tests {
             (local.risk, local.train, local.test) = (0.1 * k as f64, 1.0 / (1.0 + k as f64), 0.7);
         }
         let aims = [Some(&[0.1, 0.2][..]), None];
-        let surveyor = Surveyor { train: &train, scored: Scored { peers: 7, of: n }, aims };
+        let scored = Scored { peers: 7, of: n };
+        let surveyor = Surveyor { train: &train, scored, aims, pick: Some(13) };
+        let picked = surveyor.of(&whole);
+        assert!(picked.picked().eq((0..n).step_by(13).map(state)), "{:?}", picked.picked);
         let packed = |survey: &Survey| {
             let mut bytes = Vec::new();
             survey.put(&mut bytes);

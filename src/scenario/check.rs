@@ -9,7 +9,7 @@ use super::document::{Document, Origin};
 use super::problem::{Problem, Problems};
 use crate::data::Task;
 use crate::learn::Loss;
-use crate::measure::What;
+use crate::measure::{FILMED_PEERS, What};
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
 use crate::policy::PolicyConfig;
 use crate::protocol::party::{MasksConfig, SumConfig};
@@ -32,6 +32,10 @@ pub struct Checked {
 pub enum Graph {
     /// All of it.
     Whole,
+    /// As much as the process needs that leads others: how many peers and links it has, where every process
+    /// can make its part alone, and there are so many peers that nothing else asks for the whole; else all
+    /// of it.
+    Led,
     /// How many peers it has, where the protocol needs no more of it before it runs: the rows of the graph
     /// then come from another process, which has found out whether they can be had.
     Counted,
@@ -168,9 +172,19 @@ impl Checked {
         &self.base
     }
 
-    /// The graph of the first repeat.
+    /// The graph of the first repeat; without its rows where it was read for [one of several
+    /// processes](Graph), or [let go of](Self::let_go_of_graph).
     pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
+    }
+
+    /// Lets go of the rows of the graph, where each of several processes will have its part of them and
+    /// nothing else asks for the whole: the graph, for whoever shares it out.
+    pub fn let_go_of_graph(&mut self) -> Option<Arc<Topology>> {
+        let whole = &self.topology;
+        let parts = whole.is_whole() && is_in_parts(&self.scenario, whole.peers());
+        let rest = parts.then(|| Arc::new(whole.without_rows()))?;
+        Some(std::mem::replace(&mut self.topology, rest))
     }
 }
 
@@ -473,14 +487,30 @@ fn takes_none(protocol: &ProtocolConfig) -> bool {
     }
 }
 
+/// Whether several processes that run it have no more than their parts of the graph: where it is neither
+/// drawn nor filmed, and theory need not look at it.
+fn is_in_parts(scenario: &Scenario, peers: usize) -> bool {
+    let protocol = &scenario.protocol;
+    let needed = protocol.needs_the_whole_graph() || protocol.automatic().is_some();
+    !needed && peers > FILMED_PEERS
+}
+
 /// The graph of the first repeat, or why there is none: (field of the section, message).
 fn build(scenario: &Scenario, base: &Path, graph: Graph) -> Result<Topology, (String, String)> {
-    let counted = graph == Graph::Counted && !scenario.protocol.needs_the_whole_graph();
-    if let Some(peers) = scenario.topology.peers().filter(|_| counted) {
-        return Ok(Topology::without_rows(peers));
+    let (config, needed) = (&scenario.topology, scenario.protocol.needs_the_whole_graph());
+    let peers = config.peers().filter(|&peers| match graph {
+        Graph::Whole => false,
+        Graph::Led => config.by_number().is_some() && is_in_parts(scenario, peers),
+        Graph::Counted => !needed,
+    });
+    if let Some(peers) = peers {
+        return Ok(Topology::counted(peers, config.by_number().map_or(0, |rule| rule.links())));
     }
     let topology = build_whole(scenario, base)?;
-    Ok(if counted { Topology::without_rows(topology.peers()) } else { topology })
+    Ok(match graph {
+        Graph::Counted if !needed => Topology::counted(topology.peers(), topology.links()),
+        _ => topology,
+    })
 }
 
 fn build_whole(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {

@@ -1,12 +1,10 @@
 //! Families in which a peer's neighbours follow from its number: each process can build its own part.
 
 use super::config::TopologyConfig;
-use super::{barbell, exponential, torus};
+use super::graph::Topology;
+use super::parameter::pairs;
+use super::{barbell, exponential, grid, torus};
 use crate::units::PeerId;
-
-/// A grid or torus this many times as wide as it is high is not cut along its numbers, which would part
-/// most peers from those below them.
-const WIDE: usize = 2;
 
 /// A graph that is known by a rule, without any row of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +56,7 @@ impl TopologyConfig {
             | Self::Exponential { .. }
             | Self::OnePeerExponential { .. } => true,
             Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
-                columns < WIDE.saturating_mul(rows)
+                !grid::is_wide(rows, columns)
             }
             Self::ErdosRenyi { .. }
             | Self::RandomRegular { .. }
@@ -149,11 +147,88 @@ impl ByNumber {
         row.truncate(kept);
     }
 
-    /// How many neighbours a peer has; `row` is room to count them.
-    pub fn degree(&self, peer: PeerId, row: &mut Vec<PeerId>) -> usize {
-        row.clear();
-        self.neighbours(peer, row);
-        row.len()
+    /// How many neighbours a peer has: without listing them, where they may be many.
+    pub fn degree(&self, peer: PeerId) -> usize {
+        let (n, p) = (self.peers, peer.index());
+        let some = |is: &[bool]| is.iter().filter(|&&is| is).count();
+        match self.config {
+            TopologyConfig::Ring { .. } if n > 2 => 2,
+            TopologyConfig::Path { .. } | TopologyConfig::Ring { .. } => some(&[p > 0, p + 1 < n]),
+            TopologyConfig::Star { .. } if p > 0 => 1,
+            TopologyConfig::Star { .. } | TopologyConfig::Complete { .. } => n - 1,
+            TopologyConfig::Grid { columns, .. } => {
+                let column = p % columns;
+                some(&[p >= columns, column > 0, column + 1 < columns, p + columns < n])
+            }
+            TopologyConfig::Torus { rows, columns } => {
+                let beside = |side: usize| torus::beside(0, side as u32).count();
+                beside(rows) + beside(columns)
+            }
+            TopologyConfig::Hypercube { dimension } => dimension,
+            TopologyConfig::BinaryTree { .. } => some(&[p > 0, 2 * p + 1 < n, 2 * p + 2 < n]),
+            TopologyConfig::Exponential { .. } | TopologyConfig::OnePeerExponential { .. } => {
+                let both_ways = |&distance: &u32| if 2 * distance as usize == n { 1 } else { 2 };
+                exponential::distances(n as u32).iter().map(both_ways).sum()
+            }
+            TopologyConfig::Barbell { cliques, clique_size, bridges, closed } => {
+                let shape = [cliques, clique_size, bridges].map(|number| number as u32);
+                clique_size - 1 + barbell::across(shape, closed, peer.0).count()
+            }
+            TopologyConfig::ErdosRenyi { .. }
+            | TopologyConfig::RandomRegular { .. }
+            | TopologyConfig::WattsStrogatz { .. }
+            | TopologyConfig::BarabasiAlbert { .. }
+            | TopologyConfig::RandomGeometric { .. }
+            | TopologyConfig::StochasticBlock { .. }
+            | TopologyConfig::File(_) => 0,
+        }
+    }
+
+    /// The whole graph, in no more memory than it takes in the end.
+    pub fn whole(&self) -> Topology {
+        let mut offsets = Vec::with_capacity(self.peers + 1);
+        let mut neighbours = Vec::with_capacity(2 * self.links());
+        offsets.push(0);
+        for peer in (0..self.peers).map(PeerId::new) {
+            self.neighbours(peer, &mut neighbours);
+            // There are at most 2³² − 1 of them: see what the families are refused for.
+            offsets.push(neighbours.len() as u32);
+        }
+        Topology {
+            peers: self.peers,
+            links: self.links(),
+            offsets,
+            neighbours,
+            latencies: None,
+            own_latencies: None,
+            names: None,
+            members: None,
+        }
+    }
+
+    /// The fewest and the most neighbours that a peer has.
+    pub fn degrees(&self) -> (usize, usize) {
+        let all = (0..self.peers).map(|peer| self.degree(PeerId::new(peer)));
+        all.fold((usize::MAX, 0), |(least, most), degree| (least.min(degree), most.max(degree)))
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        let n = self.peers;
+        match self.config {
+            TopologyConfig::Ring { .. } if n > 2 => n,
+            TopologyConfig::Path { .. }
+            | TopologyConfig::Ring { .. }
+            | TopologyConfig::Star { .. }
+            | TopologyConfig::BinaryTree { .. } => n - 1,
+            TopologyConfig::Grid { rows, columns } => rows * (columns - 1) + columns * (rows - 1),
+            TopologyConfig::Barbell { cliques, clique_size, bridges, closed } => {
+                let joints = if closed { cliques } else { cliques - 1 };
+                cliques * pairs(clique_size) as usize + joints * bridges
+            }
+            // Everybody has as many neighbours.
+            _ => n * self.degree(PeerId(0)) / 2,
+        }
     }
 }
 
@@ -164,21 +239,28 @@ mod tests {
     use crate::topology::{Excerpt, Topology};
     use crate::units::{Members, Seed};
 
-    /// Every row by its rule is that of the graph that the generator builds, and so is every part.
+    /// Every row by its rule is that of the graph that the generator builds, and so is every part, and what
+    /// is built by the rule.
     fn agrees(config: &TopologyConfig) {
-        let whole = config.build(&Streams::new(Seed(1), 0), "".as_ref()).unwrap();
+        let streams = Streams::new(Seed(1), 0);
+        let whole = config.generated(&streams, "".as_ref()).unwrap();
         let rule = config.by_number().unwrap();
+        assert_eq!(config.build(&streams, "".as_ref()).unwrap(), whole);
+        let degrees = || whole.ids().map(|peer| whole.degree(peer));
+        assert_eq!(Some(rule.degrees()), degrees().min().zip(degrees().max()), "{config:?}");
         assert_eq!((rule.peers(), config.peers()), (whole.peers(), Some(whole.peers())));
         let mut row = Vec::new();
         for peer in whole.ids() {
             row.clear();
             rule.neighbours(peer, &mut row);
             assert_eq!(row, whole.neighbours(peer), "{config:?}: {peer}");
-            assert_eq!(rule.degree(peer, &mut row), whole.degree(peer));
+            assert_eq!(rule.degree(peer), whole.degree(peer), "{config:?}: {peer}");
         }
+        assert_eq!(rule.links(), whole.links(), "{config:?}");
         let n = whole.peers();
         let members = Members::range(n / 3..2 * n / 3);
-        let alone = Excerpt::of(n, &members, |peer, row| rule.neighbours(peer, row));
+        let alone =
+            Excerpt::of((n, rule.links()), &members, |peer, row| rule.neighbours(peer, row));
         assert_eq!(Topology::from(alone), Topology::from(whole.excerpt(&members)));
     }
 
@@ -209,6 +291,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// At the far end of what can be numbered nothing runs over.
+    #[test]
+    fn the_last_of_a_thousand_million_have_the_neighbours_that_they_should() {
+        let n = (1_u32 << 30) - 1;
+        let peers = n as usize;
+        let row = |config: &TopologyConfig, peer: u32| {
+            assert_eq!(config.check(), [], "{config:?}");
+            let rule = config.by_number().unwrap();
+            let mut row = Vec::new();
+            rule.neighbours(PeerId(peer), &mut row);
+            assert_eq!(rule.degree(PeerId(peer)), row.len());
+            assert!(2 * rule.links() <= u32::MAX as usize);
+            row.iter().map(|other| other.0).collect::<Vec<_>>()
+        };
+        assert_eq!(row(&TopologyConfig::Ring { peers }, n - 1), [0, n - 2]);
+        assert_eq!(row(&TopologyConfig::Path { peers }, n - 1), [n - 2]);
+        assert_eq!(row(&TopologyConfig::Star { peers }, n - 1), [0]);
+        assert_eq!(row(&TopologyConfig::BinaryTree { peers }, n - 1), [n / 2 - 1]);
+        let (rows, columns) = (1 << 15, (1 << 15) - 1);
+        let (last, width) = ((rows * columns - 1) as u32, columns as u32);
+        assert_eq!(row(&TopologyConfig::Grid { rows, columns }, last), [last - width, last - 1]);
+        let around = [width - 1, last + 1 - width, last - width, last - 1];
+        let mut torus = row(&TopologyConfig::Torus { rows, columns }, last);
+        torus.sort_by_key(|other| around.iter().position(|at| at == other));
+        assert_eq!(torus, around);
+        let more = TopologyConfig::Ring { peers: peers + 1 }.check();
+        assert_eq!(more[0].1, "1073741824 is out of range; expected 1 to 1073741823");
     }
 
     #[test]

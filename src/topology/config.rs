@@ -22,17 +22,17 @@ use crate::random::Streams;
 pub enum TopologyConfig {
     /// Peers in a row, each linked to the next.
     Path {
-        /// Number of peers, 1 to 16,777,216.
+        /// Number of peers, 1 to 1,073,741,823.
         peers: usize,
     },
     /// A path whose ends are linked. Two peers share one link, one peer has none.
     Ring {
-        /// Number of peers, 1 to 16,777,216.
+        /// Number of peers, 1 to 1,073,741,823.
         peers: usize,
     },
     /// Peer 0 is linked to all others, and they to it alone.
     Star {
-        /// Number of peers, the hub among them, 1 to 16,777,216.
+        /// Number of peers, the hub among them, 1 to 1,073,741,823.
         peers: usize,
     },
     /// Everybody is linked to everybody.
@@ -42,7 +42,8 @@ pub enum TopologyConfig {
     },
     /// Rows and columns of peers, linked to those beside, above and below; it does not wrap around.
     Grid {
-        /// Number of rows, at least 1; rows × columns is at most 16,777,216.
+        /// Number of rows, at least 1; rows × columns is at most 1,073,741,823, or 16,777,216 where
+        /// columns are twice as many as rows or more.
         rows: usize,
         /// Number of columns, at least 1.
         columns: usize,
@@ -76,7 +77,8 @@ pub enum TopologyConfig {
     },
     /// A grid that wraps around: everybody has four neighbours where both sides are 3 or more.
     Torus {
-        /// Number of rows, at least 1; rows × columns is at most 16,777,216.
+        /// Number of rows, at least 1; rows × columns is at most 1,073,741,823, or 16,777,216 where
+        /// columns are twice as many as rows or more.
         rows: usize,
         /// Number of columns, at least 1.
         columns: usize,
@@ -88,7 +90,7 @@ pub enum TopologyConfig {
     },
     /// A complete binary tree with root 0: every level is full but perhaps the last.
     BinaryTree {
-        /// Number of peers, 1 to 16,777,216.
+        /// Number of peers, 1 to 1,073,741,823.
         peers: usize,
     },
     /// A small world: a ring where everybody is linked to the nearest `degree` peers, with links
@@ -284,7 +286,9 @@ impl TopologyConfig {
             Self::Path { peers }
             | Self::Ring { peers }
             | Self::Star { peers }
-            | Self::BinaryTree { peers } => parameter::count("peers", peers).into_iter().collect(),
+            | Self::BinaryTree { peers } => {
+                parameter::count_by_number("peers", peers).into_iter().collect()
+            }
             Self::Complete { peers } => complete::problem(peers).into_iter().collect(),
             Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
                 grid::problems(rows, columns)
@@ -332,6 +336,14 @@ impl TopologyConfig {
     /// What [`check`](Self::check) finds, no connected graph within 100 attempts, a file that
     /// cannot be read, is not a graph file, or holds a graph that is not connected.
     pub fn build(&self, streams: &Streams, base: &Path) -> Result<Topology, BuildError> {
+        match self.by_number().filter(|_| self.check().is_empty()) {
+            Some(rule) => Ok(rule.whole()),
+            None => self.generated(streams, base),
+        }
+    }
+
+    /// The same by the generator of its family, link by link.
+    pub(super) fn generated(&self, streams: &Streams, base: &Path) -> Result<Topology, BuildError> {
         let topology = match *self {
             Self::Path { peers } => super::path(peers)?,
             Self::Ring { peers } => super::ring(peers)?,

@@ -8,6 +8,8 @@ use crate::units::{Members, PeerId};
 pub struct Excerpt {
     /// Number of peers of the whole graph.
     pub peers: usize,
+    /// Number of links of the whole graph.
+    pub links: usize,
     /// Whose rows these are.
     pub members: Vec<PeerId>,
     /// Where each row begins, and behind the last where it ends.
@@ -23,15 +25,16 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The rows of these peers of a graph of so many, in which `neighbours` writes those of a peer, in
-    /// ascending order.
+    /// The rows of these peers of a graph of so many peers and links, in which `neighbours` writes those of
+    /// a peer, in ascending order.
     pub fn of(
-        peers: usize,
+        (peers, links): (usize, usize),
         members: &Members,
         mut neighbours: impl FnMut(PeerId, &mut Vec<PeerId>),
     ) -> Self {
         let mut excerpt = Self {
             peers,
+            links,
             members: members.iter().collect(),
             offsets: vec![0],
             neighbours: Vec::new(),
@@ -58,7 +61,7 @@ impl Topology {
     /// What a process needs that runs these peers.
     pub fn excerpt(&self, members: &Members) -> Excerpt {
         let row = |peer, row: &mut Vec<PeerId>| row.extend_from_slice(self.neighbours(peer));
-        let mut excerpt = Excerpt::of(self.peers, members, row);
+        let mut excerpt = Excerpt::of((self.peers, self.links), members, row);
         excerpt.latencies = self.latencies.as_ref().map(|latencies| {
             members.iter().flat_map(|peer| &latencies[self.row(peer)]).copied().collect()
         });
@@ -67,9 +70,21 @@ impl Topology {
         excerpt
     }
 
-    /// A graph of so many peers, of which no row is here.
-    pub fn without_rows(peers: usize) -> Self {
-        Excerpt::of(peers, &Members::range(0..0), |_, _| {}).into()
+    /// A graph of so many peers and links, of which no row is here.
+    pub fn counted(peers: usize, links: usize) -> Self {
+        Excerpt::of((peers, links), &Members::range(0..0), |_, _| {}).into()
+    }
+
+    /// What is known of this graph without any of its rows.
+    #[must_use]
+    pub fn without_rows(&self) -> Self {
+        Self::from(self.excerpt(&Members::range(0..0))).named_as(self)
+    }
+
+    /// The same, with the names of another graph of as many peers.
+    #[must_use]
+    pub fn named_as(self, other: &Self) -> Self {
+        Self { names: other.names.clone(), ..self }
     }
 
     /// Whether all rows are here.
@@ -83,6 +98,7 @@ impl From<Excerpt> for Topology {
         let own_latencies = excerpt.own_latencies;
         Self {
             peers: excerpt.peers,
+            links: excerpt.links,
             offsets: excerpt.offsets,
             neighbours: excerpt.neighbours,
             latencies: excerpt.latencies,
@@ -108,6 +124,7 @@ mod tests {
         for members in [Members::range(6..13), Members::listed([17, 3, 8, 2].map(PeerId).into())] {
             let part = Topology::from(whole.excerpt(&members));
             assert_eq!((part.peers(), part.is_whole(), whole.is_whole()), (20, false, true));
+            assert_eq!(part.links(), whole.links());
             for peer in whole.ids() {
                 let here = members.place(peer).is_some();
                 let expected = if here { whole.neighbours(peer) } else { &[] };
@@ -133,6 +150,9 @@ mod tests {
         assert_eq!((own(0), own(1)), (vec![], vec![Some(0.5), None]));
         let bounds = OwnLatencies { least: 0.25, greatest: 0.5, everywhere: false };
         assert_eq!((part.own_latencies(), whole.own_latencies()), (Some(bounds), Some(bounds)));
-        assert_eq!(Topology::without_rows(3).own_latencies(), None);
+        let none = whole.without_rows();
+        assert_eq!((none.own_latencies(), none.links(), none.is_whole()), (Some(bounds), 3, false));
+        assert_eq!((none.name(PeerId(3)), none.degree(PeerId(1))), ("d".into(), 0));
+        assert_eq!(Topology::counted(3, 2).own_latencies(), None);
     }
 }

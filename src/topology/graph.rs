@@ -1,6 +1,7 @@
 //! The graph of a run: built and validated with petgraph, then compressed for the hot loop.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
@@ -76,19 +77,21 @@ pub struct OwnLatencies {
 /// one sorted slice.
 ///
 /// In one of several processes it may have the rows of some peers alone, those that run there: an
-/// [`excerpt`](Self::excerpt). Others then have no neighbours, and what is said of the whole graph, such as
-/// [`links`](Self::links) or [`components`](Self::components), is of the rows that are there.
+/// [`excerpt`](Self::excerpt). Others then have no neighbours, and what is found by going through rows, such
+/// as [`components`](Self::components), is of those that are there.
 ///
 /// Memory: 4 bytes per peer and 4 per end of a link, 12 where links carry latencies of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     pub(super) peers: usize,
+    /// Links of the whole graph.
+    pub(super) links: usize,
     /// Row k is that of peer k or, of an excerpt, that of the member at place k.
     pub(super) offsets: Vec<u32>,
     pub(super) neighbours: Vec<PeerId>,
     pub(super) latencies: Option<Vec<Option<f64>>>,
     pub(super) own_latencies: Option<OwnLatencies>,
-    pub(super) names: Option<Vec<String>>,
+    pub(super) names: Option<Arc<Vec<String>>>,
     /// Whose rows are here, where they are not everybody's.
     pub(super) members: Option<Box<Members>>,
 }
@@ -136,11 +139,12 @@ impl Topology {
         let own_latencies = rows.iter().any(|(_, latency)| latency.is_some());
         let mut topology = Self {
             peers: n,
+            links: graph.edge_count(),
             offsets,
             neighbours: Vec::new(),
             latencies: None,
             own_latencies: None,
-            names,
+            names: names.map(Arc::new),
             members: None,
         };
         for i in 0..n {
@@ -206,7 +210,7 @@ impl Topology {
             }
         }
         graph.add_edge(a.0.into(), b.0.into(), Link::default());
-        Self::new(&graph, self.names.clone())
+        Self::new(&graph, self.names.as_deref().cloned())
     }
 
     /// Whether the same numbers are linked, whatever their names and latencies.
@@ -219,9 +223,9 @@ impl Topology {
         self.peers
     }
 
-    /// Number of links.
+    /// Number of links, of the whole graph.
     pub fn links(&self) -> usize {
-        self.neighbours.len() / 2
+        self.links
     }
 
     /// Whether every two peers are linked.
@@ -275,7 +279,7 @@ impl Topology {
 
     /// The names of all peers, where a file gave them.
     pub fn names(&self) -> Option<&[String]> {
-        self.names.as_deref()
+        self.names.as_deref().map(Vec::as_slice)
     }
 
     /// The number of links on a shortest way from `source` to every peer (breadth-first search);

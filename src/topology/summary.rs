@@ -3,9 +3,6 @@
 use super::graph::Topology;
 use crate::units::PeerId;
 
-/// The largest graph whose diameter is computed: it takes a breadth-first search from every peer.
-const DIAMETER_PEERS: usize = 2_000;
-
 /// Cheap figures of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -30,6 +27,9 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The largest graph whose diameter is computed: it takes a breadth-first search from every peer.
+    pub const DIAMETER_PEERS: usize = 2_000;
+
     /// The figures of `topology`.
     ///
     /// # Complexity
@@ -48,7 +48,7 @@ impl Summary {
             greatest_degree: degrees().max().unwrap_or(0),
             connected,
             bipartite: bipartite(topology, components.iter().map(|component| component[0])),
-            diameter: (connected && peers <= DIAMETER_PEERS)
+            diameter: (connected && peers <= Self::DIAMETER_PEERS)
                 .then(|| topology.ids().filter_map(eccentricity).max())
                 .flatten(),
         }

@@ -13,7 +13,7 @@ use super::parameter::refuse;
 /// # Errors
 /// A number of peers that no topology has.
 pub fn torus(rows: usize, columns: usize) -> Result<Topology, TopologyError> {
-    refuse(grid::problems(rows, columns))?;
+    refuse(grid::problems_of_lists(rows, columns))?;
     let (height, width) = (rows as u32, columns as u32);
     // The last of a side of two has its first as its neighbour already.
     let next = |at: u32, side: u32| match at + 1 {

@@ -1,5 +1,7 @@
 //! `hushmesh check` tells what a run will do, and the run does it.
 
+use hushmesh::experiment::Outline;
+use hushmesh::scenario::{Checked, Graph};
 use serde_json::Value;
 
 use crate::workbench::{SCENARIO, Workbench};
@@ -40,6 +42,45 @@ fn it_prints_the_size_of_the_run_and_touches_nothing() {
     assert_eq!(outline["samples_per_peer"], serde_json::json!([8, 8]));
     assert!(outline["memory"].as_u64() > outline["memory_per_peer"].as_u64());
     assert_eq!(bench.litter(), [""; 0]);
+}
+
+/// It says what a run would take that no machine here could hold, and builds no graph for it.
+#[test]
+fn a_hundred_million_peers_are_counted() {
+    let bench = Workbench::new();
+    let of = outline(&bench, "topology={ring: {peers: 100000000}}");
+    assert_eq!((&of["peers"], &of["links"]), (&100_000_000.into(), &100_000_000.into()));
+    assert_eq!(of["degrees"], serde_json::json!([2, 2.0, 2]));
+    assert_eq!(of["samples_per_peer"], serde_json::json!([8, 8]));
+    assert!(of["memory"].as_u64() > Some(100_000_000_000), "{of}");
+    let more =
+        bench.hushmesh(&["check", SCENARIO, "--set", "topology={ring: {peers: 2000000000}}"]);
+    assert_eq!(more.code, 3);
+    assert!(more.stderr.contains("expected 1 to 1073741823"), "{more:?}");
+}
+
+#[test]
+fn a_graph_that_is_counted_has_the_outline_of_one_that_is_built() {
+    let bench = Workbench::new();
+    for graph in [
+        "{ring: {peers: 1500}}",
+        "{path: {peers: 3000}}",
+        "{star: {peers: 3000}}",
+        "{grid: {rows: 60, columns: 50}}",
+        "{torus: {rows: 2, columns: 1501}}",
+        "{binary-tree: {peers: 4000}}",
+        "{barbell: {cliques: 300, clique_size: 10, bridges: 2}}",
+        "{exponential: {peers: 2500}}",
+        "{hypercube: {dimension: 12}}",
+        "{random-regular: {peers: 3000, degree: 4}}",
+    ] {
+        let change = [format!("topology={graph}")];
+        let of = |graph| {
+            let checked = Checked::load_with(&bench.path(SCENARIO), &change, graph).unwrap();
+            format!("{:?}", Outline::of(&checked).unwrap())
+        };
+        assert_eq!(of(Graph::Led), of(Graph::Whole), "{graph}");
+    }
 }
 
 #[test]

@@ -42,9 +42,10 @@ fn on_ranks_into<'a>(
             follow(ranks, workers, checked, &never)?;
             return Ok(None);
         }
-        let leader = Leader::new(ranks, workers);
-        let resolved = leader.resolve(checked)?;
-        leader.execute(checked, resolved, directory, &never, &mut |_| {}).map(Some)
+        let mut checked = checked.clone();
+        let leader = Leader::new(ranks, workers).with_graph(checked.let_go_of_graph());
+        let resolved = leader.resolve(&checked)?;
+        leader.execute(&checked, resolved, directory, &never, &mut |_| {}).map(Some)
     });
     let first = ends.into_iter().next().expect("at least one rank");
     first.map(|result| result.expect("rank 0 has the result"))
@@ -52,8 +53,9 @@ fn on_ranks_into<'a>(
 
 /// All that files are made of. Figures are compared by what they look like: NaN is not equal to itself.
 fn told(result: &RunResult) -> String {
-    let RunResult { scenario, prediction, repeats, statement, observed, .. } = result;
-    format!("{scenario:#?} {prediction:#?} {repeats:#?} {statement:#?} {observed:#?}")
+    let RunResult { scenario, prediction, repeats, statement, observed, topology, .. } = result;
+    let graph = (topology.peers(), topology.links(), topology.names());
+    format!("{scenario:#?} {prediction:#?} {repeats:#?} {statement:#?} {observed:#?} {graph:?}")
 }
 
 fn is_one_result(case: &[&str]) {
@@ -64,13 +66,14 @@ fn is_one_result_in(bench: &Workbench, case: &[&str]) {
     let changes = case.iter().copied().chain(["repeat=2"]).map(String::from);
     let (path, changes) = (bench.path(SCENARIO), changes.collect::<Vec<_>>());
     let checked = Checked::load(&path, &changes).unwrap();
-    // What a rank other than 0 reads: it has the graph from rank 0, or builds its part of it.
+    // What ranks read: one other than 0 has the graph from rank 0, or builds its part of it; so does rank 0.
+    let led = Checked::load_with(&path, &changes, Graph::Led).unwrap();
     let counted = Checked::load_with(&path, &changes, Graph::Counted).unwrap();
     let never = AtomicBool::new(false);
     let (resolved, options) = (resolve(&checked).unwrap(), Options { workers: Some(2) });
     let alone = execute(&checked, resolved, options, None, &never, &mut |_| {}).unwrap();
     for home in [(1, 1), (2, 1), (2, 2), (3, 1), (4, 2)] {
-        let together = on_ranks(home, |rank| if rank == 0 { &checked } else { &counted }).unwrap();
+        let together = on_ranks(home, |rank| if rank == 0 { &led } else { &counted }).unwrap();
         assert_eq!(together.fingerprint, alone.fingerprint, "{home:?}");
         assert_eq!(told(&together), told(&alone), "{home:?}");
     }
@@ -129,6 +132,50 @@ fn many_peers_stop_early_on_ranks() {
     is_one_result(&[many, rows, "model.loss=squared", late, what, steep]);
 }
 
+/// Rank 0 reads how many peers and links there are, and no row, where everybody makes its own part; what it
+/// has read of other graphs it lets go of. Neither where the graph is drawn, or theory looks at it.
+#[test]
+fn rank_0_has_no_more_of_a_large_graph_than_others() {
+    let bench = Workbench::new();
+    let rows = |changes: &[&str]| {
+        let changes: Vec<String> = changes.iter().copied().map(String::from).collect();
+        let path = bench.path(SCENARIO);
+        let mut led = Checked::load_with(&path, &changes, Graph::Led).unwrap();
+        let whole = Checked::load(&path, &changes).unwrap();
+        let read = led.topology().is_whole();
+        let lent = led.let_go_of_graph();
+        assert_eq!(led.topology().links(), whole.topology().links(), "{changes:?}");
+        assert!(lent.is_none_or(|graph| graph == *whole.topology()), "{changes:?}");
+        (read, led.topology().is_whole())
+    };
+    for by_number in ["{ring: {peers: 1001}}", "{torus: {rows: 40, columns: 30}}"] {
+        assert_eq!(rows(&[&format!("topology={by_number}")]), (false, false));
+    }
+    let random = "topology={random-regular: {peers: 1200, degree: 4}}";
+    assert_eq!(rows(&[random]), (true, false));
+    let many = "topology={ring: {peers: 1001}}";
+    assert_eq!(rows(&["topology={ring: {peers: 1000}}"]), (true, true));
+    assert_eq!(rows(&[many, "protocol.admm.penalty=auto"]), (true, true));
+    let walk = "protocol={walk-sgd: {walk: simple, batch: 2, step: {constant: 0.1}}}";
+    assert_eq!(rows(&[many, walk, "measure.what=[risk]"]), (true, true));
+}
+
+/// Their names are on rank 0 alone, which has no row of the file's graph in the end.
+#[test]
+fn many_peers_with_names_on_ranks() {
+    let bench = Workbench::new();
+    let link = |k: usize| format!("p{} p{}\n", k * 7 % 1100, (k + 1) * 7 % 1100);
+    bench.write("links.txt", (0..1100).map(link).collect::<String>());
+    let few = "data={source: twonorm, samples: {per-peer: 2}}";
+    let what = "measure.what=[consensus, privacy]";
+    is_one_result_in(&bench, &["topology={file: links.txt}", few, what, "protocol.admm.rounds=3"]);
+    let targets = "data={source: {linear-regression: {dimension: 2, norm: 1, noise: 0.1, bound: 2}}, \
+                   samples: {per-peer: 2}, preprocess: [unit-sphere]}";
+    let steep = "protocol={gradient-descent: {step: 1.0e+6, rounds: 60}}";
+    let squared = "model.loss=squared";
+    is_one_result_in(&bench, &["topology={file: links.txt}", targets, squared, what, steep]);
+}
+
 /// Their models are in a file as soon as they are known, and every other file is made from it: the same
 /// bytes as where a process had them all, and as where another process goes on with the second repeat.
 #[test]
@@ -142,6 +189,8 @@ fn files_of_many_peers_are_the_same_from_ranks() {
         "repeat=2",
     ];
     let checked = Checked::load(&bench.path(SCENARIO), &changes.map(String::from)).unwrap();
+    let led =
+        Checked::load_with(&bench.path(SCENARIO), &changes.map(String::from), Graph::Led).unwrap();
     let never = AtomicBool::new(false);
     let create = |name: &str| RunDirectory::create(&bench.path(name), false).unwrap();
     let written = |result: &RunResult, directory: RunDirectory| {
@@ -157,9 +206,15 @@ fn files_of_many_peers_are_the_same_from_ranks() {
     let expected = written(&alone, directory);
     for home in [(2, 1), (3, 2)] {
         let directory = create(&format!("ranks-{}", home.0));
-        let together = on_ranks_into(home, |_| &checked, Some(&directory)).unwrap();
+        let led = |_| &led;
+        let together = on_ranks_into(home, led, Some(&directory)).unwrap();
         assert_eq!(together.fingerprint, alone.fingerprint, "{home:?}");
         assert!(together.repeats.iter().all(|repeat| repeat.states.is_empty()));
+        assert!(!together.topology.is_whole());
+        // The first repeat was kept and the second is run again: the same ranks find the same.
+        std::fs::remove_file(directory.unfinished().join("repeat-1.json")).unwrap();
+        let resumed = on_ranks_into(home, led, Some(&directory)).unwrap();
+        assert_eq!(told(&resumed), told(&together), "{home:?}");
         // All repeats are there: nothing runs any more.
         let again =
             execute(&checked, resolved(), options, Some(&directory), &never, &mut |_| {}).unwrap();
@@ -217,6 +272,44 @@ fn sums_on_ranks() {
     is_one_result(GOSSIP_AMONG_STRAGGLERS);
     is_one_result(FEDERATED_WITH_LOCAL_STEPS_CHOSEN);
     is_one_result(QUERIES_OF_SEVERAL_LEARNERS);
+}
+
+/// Rows of many parties stay on their ranks, too: rank 0 hears of some models, to score them on everybody's
+/// samples, and at the end takes what each party has told.
+#[test]
+fn sums_of_many_parties_on_ranks() {
+    let few = "data={source: twonorm, samples: {per-peer: 2}, test_share: 0.02, \
+               preprocess: [unit-sphere]}";
+    let what = "measure={every: 2, what: [consensus, optimum, risk, train, test, privacy]}";
+    let tree = "topology={random-geometric: {peers: 1050, radius: 0.08}}";
+    is_one_result(&[
+        tree,
+        few,
+        what,
+        "protocol={weighted-erm: {variant: masked-gradient, steps: 3, step: 1, noise: {epsilon: 2}, \
+         sum: {root: 7, colluders: 1, masks: wires}}}",
+    ]);
+    is_one_result(&[
+        "topology={torus: {rows: 33, columns: 32}}",
+        few,
+        what,
+        "protocol={weighted-erm: {variant: published, steps: 3, step: 1, noise: {epsilon: 2}, \
+         weight_noise: {epsilon: 1}, sum: {over: {gossip: {exchanges: 3}}}}}",
+    ]);
+    is_one_result(&[
+        "topology={star: {peers: 1100}}",
+        few,
+        "measure={what: [consensus, privacy]}",
+        "protocol={federated: {variant: masked, communications: 2, steps: 2, noise: {epsilon: 1}}}",
+    ]);
+    is_one_result(&[
+        tree,
+        few,
+        what,
+        "model.loss=hinge",
+        "protocol={gradient-queries: {updates: 3, algorithm: {averaged: 0.5}, sum: {root: 3}, \
+         noise: {mechanism: laplace, epsilon: 2}}}",
+    ]);
 }
 
 #[test]

@@ -98,7 +98,11 @@ impl Partition {
     /// Fewest and most rows that a peer can get of `rows`, whatever is drawn.
     pub(in crate::data) fn span(&self, rows: usize, peers: usize) -> (usize, usize) {
         let sizes = match self {
-            Self::Even | Self::Blocks => even(rows, peers),
+            // Without a list of all, of whom there may be very many.
+            Self::Even | Self::Blocks => {
+                let (least, more) = (rows / peers.max(1), rows % peers.max(1));
+                return (least, least + usize::from(more > 0));
+            }
             Self::Ratio(weights) => largest_remainders(rows, weights),
             Self::TwoGroups(groups) => groups.sizes(rows, peers),
             Self::LabelShards(shards) => {

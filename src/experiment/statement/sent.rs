@@ -6,7 +6,7 @@ use crate::protocol::admm::{AdmmConfig, PrimalNoise};
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::Scenario;
 use crate::topology::Topology;
-use crate::units::Epsilon;
+use crate::units::{Epsilon, PeerId};
 
 /// The graph and what its peers hold.
 #[derive(Clone, Copy)]
@@ -166,24 +166,42 @@ impl Sent {
     }
 }
 
+/// Kinds that are looked through for equal ones together.
+const KINDS_AT_A_TIME: usize = 1 << 12;
+
 /// The kinds of peers that have samples and somebody to send to.
 fn kinds(admm: &AdmmConfig, peers: Peers<'_>, users: &Users<'_>) -> Vec<Kind> {
-    let Peers { topology, holdings } = peers;
-    let holders = topology.ids().zip(holdings.samples);
-    let holders = holders.filter(|(peer, m)| **m > 0 && topology.degree(*peer) > 0);
-    let mut kinds: Vec<Kind> = holders
-        .map(|(peer, &m)| Kind {
-            samples: f64::from(m),
-            degree: topology.degree(peer) as f64,
-            coefficient: users.coefficient(peer),
-            deviation: admm.primal_noise.as_ref().map_or(0.0, |noise| noise.deviation.of(peer)),
-        })
-        .collect();
+    let Holdings { samples, degrees, .. } = peers.holdings;
     let order = |kind: &Kind| {
         [kind.samples, kind.degree, kind.coefficient, kind.deviation].map(f64::to_bits)
     };
-    kinds.sort_unstable_by_key(order);
-    kinds.dedup();
+    let mut kinds: Vec<Kind> = Vec::new();
+    let sort_out = |kinds: &mut Vec<Kind>| {
+        kinds.sort_unstable_by_key(order);
+        kinds.dedup();
+        2 * kinds.len()
+    };
+    // Now and then, so that there is no room for a kind per peer.
+    let mut most = 0;
+    for (peer, (m, degree)) in (0..).map(PeerId).zip(samples.iter().zip(degrees.iter())) {
+        if m == 0 || degree == 0 {
+            continue;
+        }
+        let kind = Kind {
+            samples: f64::from(m),
+            degree: f64::from(degree),
+            coefficient: users.coefficient(peer),
+            deviation: admm.primal_noise.as_ref().map_or(0.0, |noise| noise.deviation.of(peer)),
+        };
+        if kinds.last() == Some(&kind) {
+            continue;
+        }
+        if kinds.len() >= KINDS_AT_A_TIME.max(most) {
+            most = sort_out(&mut kinds);
+        }
+        kinds.push(kind);
+    }
+    sort_out(&mut kinds);
     kinds
 }
 

@@ -6,6 +6,7 @@
 //! all noise in it hides; a coalition that masks keep from single addends, from what the noise of the
 //! component hides that the record's party is left in.
 
+use super::super::each_peer::EachPeer;
 use super::sent::{Sent, assumption};
 use super::{Holdings, Published};
 use crate::learn::{Clipping, Loss};
@@ -64,7 +65,7 @@ impl<'a> Setting<'a> {
     }
 
     fn samples(&self) -> Vec<usize> {
-        self.holdings.samples.iter().map(|&n| n as usize).collect()
+        self.holdings.samples.iter().map(|n| n as usize).collect()
     }
 
     /// σ of T releases of this sensitivity.
@@ -177,9 +178,9 @@ enum Seen {
 pub(in crate::experiment) fn left_with(
     graph: &MaskGraph,
     topology: &Topology,
-    samples: &[u32],
+    samples: &EachPeer<u32>,
 ) -> Vec<u32> {
-    let holds: Vec<bool> = samples.iter().map(|&n| n > 0).collect();
+    let holds: Vec<bool> = samples.iter().map(|n| n > 0).collect();
     let separation = Separation::of(graph, &holds);
     let least = |peer: PeerId| {
         let neighbours = topology.neighbours(peer).iter();
@@ -338,7 +339,7 @@ fn published(
     (weights, deviation): (&[f64], f64),
     course: &Course<'_>,
 ) -> Published {
-    let sizes: Vec<u64> = setting.holdings.samples.iter().map(|&n| n.into()).collect();
+    let sizes: Vec<u64> = setting.holdings.samples.iter().map(u64::from).collect();
     let law = PublishedNoise {
         sizes: &sizes,
         weights,
@@ -437,7 +438,7 @@ pub(in crate::experiment) fn against_coalition(
         Some(graph) => graph.components(coalition),
         None => others.map(|peer| vec![peer]).collect(),
     };
-    let holds = |peer: &PeerId| holdings.samples[peer.index()] > 0;
+    let holds = |peer: &PeerId| holdings.samples.get(peer.index()).is_some_and(|m| m > 0);
     let of_part = |part: Vec<PeerId>| {
         let holders: Vec<PeerId> = part.into_iter().filter(holds).collect();
         let noise = 1.0 / holders.len().max(1) as f64;

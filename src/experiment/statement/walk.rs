@@ -51,7 +51,7 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
         }
         _ => "",
     };
-    let samples = || holdings.samples.iter().map(|&m| m as usize);
+    let samples = || holdings.samples.iter().map(|m| m as usize);
     let updates: u64 = scenario.protocol.rounds(samples());
     // A walk may stay near one peer: the one with the fewest batches is through with a pass first, and
     // until then no record has been used once more.

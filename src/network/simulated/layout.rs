@@ -45,7 +45,16 @@ pub struct Standing {
 
 pack_fields!(Standing { bounds, workers, measured, places });
 
-pack_fields!(Excerpt { peers, members, offsets, neighbours, latencies, own_latencies, ghosts });
+pack_fields!(Excerpt {
+    peers,
+    links,
+    members,
+    offsets,
+    neighbours,
+    latencies,
+    own_latencies,
+    ghosts
+});
 
 impl Layout {
     /// A layout for so many workers on each of so many ranks, with shares of about equal weight. Where

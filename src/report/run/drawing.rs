@@ -31,8 +31,8 @@ pub(super) fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<B
         let has_test = repeats[0].locals.iter().any(|local| !local.test.is_nan());
         return Some(film(result, graph, frames, has_test));
     }
-    let most = last.samples.iter().max().copied().unwrap_or(0);
-    let least = last.samples.iter().min().copied().unwrap_or(0);
+    let most = last.samples.iter().max().unwrap_or(0);
+    let least = last.samples.iter().min().unwrap_or(0);
     let work = last.tokens.as_ref().map(|tokens| &tokens.work).filter(|work| !work.is_empty());
     let (what, values): (&str, Vec<f64>) = if let Some(work) = work {
         let visits = work.iter().map(|peer| (peer.updates + peer.forwards) as f64);
@@ -44,7 +44,7 @@ pub(super) fn drawing(result: &RunResult, repeats: &[&RepeatResult]) -> Option<B
         let distances = last.models().map(|w| distance(w, &mean));
         ("distance of the final model to the mean", distances.collect())
     } else {
-        ("training samples", last.samples.iter().map(|&m| f64::from(m)).collect())
+        ("training samples", last.samples.iter().map(f64::from).collect())
     };
     let caption = format!("The graph of the first repeat; colour: {what}, in the last.");
     Some(Block::Graph { graph: graph.coloured(values, what), caption })

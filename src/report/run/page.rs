@@ -31,7 +31,7 @@ pub fn page(result: &RunResult, summary: &Summary, scenario_yaml: &str) -> Page 
     let mut page = Page::new(summary.name.as_str()).lead(format!(
         "{}; {} samples in dimension {}. {} complete; seed {}. Fingerprint {}.",
         headline(result),
-        repeats.first().map_or(0, |r| r.samples.iter().map(|&m| u64::from(m)).sum::<u64>()),
+        repeats.first().map_or(0, |r| r.samples.iter().map(u64::from).sum::<u64>()),
         repeats.first().map_or(0, |r| r.dimension),
         if summary.repeats == 1 {
             "1 repeat".into()

@@ -1,8 +1,9 @@
 //! metrics.csv and peers.csv.
 
 pub(super) use super::super::number::exact as number;
-use crate::experiment::{DirectoryError, RunResult, listed_every};
+use crate::experiment::{DirectoryError, EachPeer, RunResult, listed_every};
 use crate::learn::{axpy, distance, norm};
+use crate::units::PeerId;
 
 /// Lines of fields, quoted where they must be.
 pub(super) fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
@@ -11,6 +12,11 @@ pub(super) fn csv(lines: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
         writer.write_record(&line).expect("memory takes lines of equal length");
     }
     writer.into_inner().expect("memory can be flushed")
+}
+
+/// A peer's number of something.
+fn count(all: &EachPeer<u32>, peer: PeerId) -> String {
+    all.get(peer.index()).unwrap_or_default().to_string()
 }
 
 /// One row per repeat and measured round.
@@ -84,18 +90,17 @@ fn token_peers_csv(result: &RunResult) -> Vec<u8> {
         let every = listed_every(result.topology.peers());
         let peers = result.topology.ids().zip(work).step_by(every).zip(&repeat.locals);
         peers.map(move |((peer, work), local)| {
-            let at = peer.index();
             vec![
                 repeat.repeat.to_string(),
                 peer.to_string(),
                 result.topology.name(peer).into_owned(),
-                repeat.degrees[at].to_string(),
-                repeat.samples[at].to_string(),
+                count(&repeat.degrees, peer),
+                count(&repeat.samples, peer),
                 work.updates.to_string(),
                 work.releases.to_string(),
                 work.forwards.to_string(),
                 number(local.test),
-                number(repeat.epsilons[at]),
+                number(repeat.epsilons.get(peer.index()).unwrap_or(f64::NAN)),
             ]
         })
     });
@@ -147,8 +152,8 @@ pub fn peers_csv(result: &RunResult) -> Result<Vec<u8>, DirectoryError> {
                     repeat.repeat.to_string(),
                     peer.to_string(),
                     result.topology.name(peer).into_owned(),
-                    repeat.degrees[peer.index()].to_string(),
-                    repeat.samples[peer.index()].to_string(),
+                    count(&repeat.degrees, peer),
+                    count(&repeat.samples, peer),
                 ];
                 let figures = [
                     norm(w),
@@ -157,7 +162,7 @@ pub fn peers_csv(result: &RunResult) -> Result<Vec<u8>, DirectoryError> {
                     local.risk,
                     local.train,
                     local.test,
-                    repeat.epsilons[peer.index()],
+                    repeat.epsilons.get(peer.index()).unwrap_or(f64::NAN),
                 ];
                 line.extend(figures.map(number));
                 writer.write_record(&line).expect("memory takes lines of equal length");

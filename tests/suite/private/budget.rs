@@ -63,7 +63,7 @@ fn the_run_ends_before_the_release_that_would_exceed_it() {
             (0..5).map(|j| afforded[j] + i.abs_diff(j) as u32).min().unwrap_or(0)
         });
         assert_eq!(last, *released.iter().min().unwrap(), "a row needs everybody");
-        for (i, &booked) in repeat.epsilons.iter().enumerate() {
+        for (i, booked) in repeat.epsilons.iter().enumerate() {
             let expected = spent(i, deviations, decay, released[i]);
             assert!((booked - expected).abs() <= 1e-9 * expected, "{i}: {booked}, not {expected}");
             assert!(booked <= epsilon);

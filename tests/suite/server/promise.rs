@@ -315,7 +315,7 @@ fn answers_to_queries_are_booked_as_stated() {
                     let text = place.yaml(&partition, loss, &protocol);
                     let result = agrees(&text);
                     let leaks = more.contains("learner_noise") && place.without == "[]";
-                    let holds = result.repeats[0].samples[place.root as usize] > 0;
+                    let holds = result.repeats[0].samples.get(place.root as usize) > Some(0);
                     if leaks && holds {
                         assert_eq!(reader(&result), f64::INFINITY, "{text}");
                     } else if !repeats_rows(&partition) && !several {
@@ -323,10 +323,10 @@ fn answers_to_queries_are_booked_as_stated() {
                         // Each owner is held to its own.
                         let own = [0.7, 0.2, 0.4, 0.1, 0.6, 0.3];
                         for repeat in &result.repeats {
-                            for (l, &found) in repeat.epsilons.iter().enumerate() {
+                            for (l, found) in repeat.epsilons.iter().enumerate() {
                                 let asked = if epsilon == "0.7" { 0.7 } else { own[l] };
                                 assert!(found <= asked * (1.0 + 1e-6), "{l}: {found}\n{text}");
-                                if mechanism == "gaussian" && repeat.samples[l] > 0 {
+                                if mechanism == "gaussian" && repeat.samples.get(l) > Some(0) {
                                     assert!(close(found, asked, 1e-6), "{l}: {found}\n{text}");
                                 }
                             }
@@ -426,12 +426,12 @@ fn uneven_parties_by_hand() {
     let mu = gaussian_mu(Epsilon(EPSILON), Delta(DELTA));
     let protocol = "weighted-erm: {variant: jayaraman, steps: 3, step: 0.5, noise: {epsilon: 0.7}}";
     let result = run(&PLACES[0].yaml("{two-groups: {unevenness: 3}}", "logistic", protocol));
-    assert_eq!(result.repeats[0].samples, [0, 9, 9, 3, 3]);
+    assert!(result.repeats[0].samples.iter().eq([0, 9, 9, 3, 3]));
     let all = 2.0 * mu;
     by_hand(&result, Piece::Features, [mu, mu, all, mu].map(loss));
     let expected = [0.0, loss(all / 3.0), loss(all / 3.0), loss(all), loss(all)];
     for (found, expected) in result.repeats[0].epsilons.iter().zip(expected) {
-        assert!(close(*found, expected, 1e-6), "{found}, not {expected}");
+        assert!(close(found, expected, 1e-6), "{found}, not {expected}");
     }
     // As published, σ is for n = 24: parties' own releases cost μ·n/n_j.
     let protocol = "weighted-erm: {variant: published, steps: 3, step: 0.5, \
@@ -444,7 +444,7 @@ fn uneven_parties_by_hand() {
     assert!(close(published.proved.0, loss(claimed * 8.0), 1e-9));
     let expected = [0.0, 24.0 / 9.0, 24.0 / 9.0, 8.0, 8.0].map(|by| loss(claimed * by));
     for (found, expected) in result.repeats[0].epsilons.iter().zip(expected) {
-        assert!(close(*found, expected, 1e-6), "{found}, not {expected}");
+        assert!(close(found, expected, 1e-6), "{found}, not {expected}");
     }
 }
 
@@ -490,7 +490,7 @@ fn queries_by_hand() {
         by_hand(&result, Piece::Label, [of(0.7); 4]);
         let found = &result.repeats[0].epsilons;
         for (found, expected) in found.iter().zip([0.0, of(0.7), of(0.2), of(0.4), of(0.1)]) {
-            assert!(close(*found, expected, 1e-6), "{found}, not {expected}");
+            assert!(close(found, expected, 1e-6), "{found}, not {expected}");
         }
     }
     by_hand(&with("gaussian", ""), Piece::Features, [0.7; 4]);

@@ -104,7 +104,7 @@ fn what_is_stated_of_decisions_is_never_below_what_is_booked() {
                 assert_eq!(last == 0.0, policy == "always-local", "{said}: {last}");
                 let column = at_the_end(&result, Metric::Epsilon);
                 for (repeat, epsilon) in result.repeats.iter().zip(column) {
-                    let peers = repeat.epsilons.iter().copied().fold(0.0, f64::max);
+                    let peers = repeat.epsilons.iter().fold(0.0, f64::max);
                     assert!(epsilon >= peers * (1.0 - 1e-9), "{said}: {epsilon} below {peers}");
                 }
             }
@@ -135,7 +135,7 @@ fn a_budget_spent_in_a_later_pass_ends_the_run_and_is_kept() {
             let result = run(&with_budget(budget, more));
             let column = at_the_end(&result, Metric::Epsilon);
             for (repeat, epsilon) in result.repeats.iter().zip(column) {
-                let booked = repeat.epsilons.iter().copied().fold(0.0, f64::max);
+                let booked = repeat.epsilons.iter().fold(0.0, f64::max);
                 let said = format!("{share}{more}: {booked} booked, {epsilon} in the table");
                 assert!(booked <= budget * (1.0 + 1e-9), "{said}, {budget}");
                 assert!(epsilon >= booked * (1.0 - 1e-9), "{said}");
@@ -145,7 +145,7 @@ fn a_budget_spent_in_a_later_pass_ends_the_run_and_is_kept() {
                     // by and large, and two are 1.16 of the 1.45.
                     let allowed = if share < 0.9 { 1 } else { 2 };
                     let work = &repeat.tokens.as_ref().expect("tokens").work;
-                    for (work, &rows) in work.iter().zip(&repeat.samples) {
+                    for (work, rows) in work.iter().zip(repeat.samples.iter()) {
                         let batches = u64::from(Cut::new(rows as usize, 3).batches());
                         assert!(work.updates <= 3 * allowed * batches, "{said}: {work:?}, {rows}");
                     }

@@ -58,7 +58,7 @@ fn the_graph_changes_hops_as_foretold_and_accuracy_within_noise() {
             let text = yaml(topology, walk);
             let result = run(&text);
             let samples = &result.repeats[0].samples;
-            let batches: Vec<u32> = samples.iter().map(|&rows| rows.div_ceil(2)).collect();
+            let batches: Vec<u32> = samples.iter().map(|rows| rows.div_ceil(2)).collect();
             let updates = batches.iter().copied().map(u64::from).sum();
             assert!((1150..=1200).contains(&updates), "{updates}");
             let family = Streams::new(Seed(77), 0).family(Purpose::Forecast, 0);
