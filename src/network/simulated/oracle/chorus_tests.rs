@@ -77,7 +77,7 @@ impl Singer {
 
     fn sing(&self, out: &mut impl Announce) {
         let song = self.song();
-        let length = if self.whim() % 101 == 0 { 4 } else { 5 };
+        let length = if self.whim().is_multiple_of(101) { 4 } else { 5 };
         out.announce(public((self.round, &song.as_flattened()[..length])));
     }
 }
@@ -108,7 +108,7 @@ impl Peer for Singer {
 
     fn receive_together(turns: &mut Turns<'_, '_, Self>) {
         while let Some((singer, mut together)) = turns.next() {
-            if singer.whim() % 7 == 0 || singer.round != together.round() {
+            if singer.whim().is_multiple_of(7) || singer.round != together.round() {
                 turns.put_back();
                 return;
             }
@@ -118,7 +118,7 @@ impl Peer for Singer {
             *singer.turns.lock().unwrap() += 1;
             singer.hear(together.vectors().map(<[[f64; 4]]>::as_flattened));
             if singer.round <= ROUNDS {
-                let plain = singer.whim() % 101 != 0 && singer.whim() % 3 != 0;
+                let plain = ![3, 101].iter().any(|&k| singer.whim().is_multiple_of(k));
                 // What is heard together is of one length, which may be the rare one.
                 if plain && together.vectors().all(|vector| vector.len() == 2) {
                     together.answer(public((singer.round, &singer.song()[..])));
