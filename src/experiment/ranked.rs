@@ -118,10 +118,8 @@ impl<'a> Leader<'a> {
     ) -> Result<Assembly, ExperimentError> {
         self.order(Some(Order::Assemble(repeat)))?;
         let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = match scenario.repeat > 1 && !scenario.topology.resamples() {
-            true => graph.clone(),
-            false => graph.take(),
-        };
+        let shared = repeat + 1 < scenario.repeat && !scenario.topology.resamples();
+        let first = if shared { graph.clone() } else { graph.take() };
         drop(graph);
         let first = first.unwrap_or_else(|| Arc::clone(checked.topology()));
         let home = (&self.ranks as &dyn Ranks, self.workers);

@@ -167,6 +167,11 @@ impl Survey {
 }
 
 impl Found for Survey {
+    /// The mean model.
+    fn told(&self) -> Self {
+        Self { peers: self.peers, states: self.states.clone(), ..Self::default() }
+    }
+
     fn join(&mut self, other: Self) {
         self.peers += other.peers;
         if self.states.is_empty() {

@@ -102,6 +102,12 @@ pub trait Probe: Sync {
 pub trait Found: Clone + Default + Send + Sync + Pack {
     /// Becomes those of both.
     fn join(&mut self, other: Self);
+
+    /// As much of those of all peers as the second look takes, to be told to everybody.
+    #[must_use]
+    fn told(&self) -> Self {
+        self.clone()
+    }
 }
 
 impl Found for () {

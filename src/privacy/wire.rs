@@ -44,7 +44,7 @@ pub trait Wire: Sized {
         Self::decode(bytes)
     }
 
-    /// A vector of a round as a message, where a protocol [announces](crate::network::Context::announce)
+    /// A vector of a round as a message, where a protocol [announces](crate::network::Announce::announce)
     /// such: in bytes a round and a vector.
     ///
     /// # Panics

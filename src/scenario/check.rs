@@ -520,7 +520,10 @@ fn build_whole(scenario: &Scenario, base: &Path) -> Result<Topology, (String, St
             _ => scenario.topology.family(),
         };
         let causes = std::iter::successors(error.source(), |&cause| cause.source());
-        let message = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+        let mut message = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+        if scenario.topology.by_number().is_some() && scenario.topology.check().is_empty() {
+            message += " where one process has the whole graph";
+        }
         (field.to_string(), message)
     })
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::erdos_renyi::{self, Density};
 use super::file::{FileError, GraphFile};
 use super::graph::{Topology, TopologyError};
-use super::parameter::{self, Problem};
+use super::parameter::{self, MOST_PEERS, Problem};
 use super::{
     barabasi_albert, barbell, complete, exponential, grid, hypercube, random_geometric,
     random_regular, stochastic_block, watts_strogatz,
@@ -330,13 +330,15 @@ impl TopologyConfig {
             .collect()
     }
 
-    /// Builds the graph; it is connected. A relative file starts from `base`.
+    /// Builds the graph, whole; it is connected. A relative file starts from `base`.
     ///
     /// # Errors
-    /// What [`check`](Self::check) finds, no connected graph within 100 attempts, a file that
+    /// What [`check`](Self::check) finds, more than 2²⁴ peers, no connected graph within 100 attempts, a file that
     /// cannot be read, is not a graph file, or holds a graph that is not connected.
     pub fn build(&self, streams: &Streams, base: &Path) -> Result<Topology, BuildError> {
-        match self.by_number().filter(|_| self.check().is_empty()) {
+        let few = |peers| peers <= MOST_PEERS;
+        let buildable = self.peers().is_some_and(few) && self.check().is_empty();
+        match self.by_number().filter(|_| buildable) {
             Some(rule) => Ok(rule.whole()),
             None => self.generated(streams, base),
         }

@@ -63,7 +63,7 @@ impl<'a, R: Probe> Keeping<'a, R> {
         loop {
             let desk = self.desk.as_mut().filter(|desk| !desk.stopped);
             let mut complete = desk.and_then(|desk| desk.joining.next(self.peers));
-            let told = complete.as_ref().map(|row| (row.round, row.found.clone()));
+            let told = complete.as_ref().map(|row| (row.round, row.found.told()));
             let Some((round, together)) = ranks.from_lead(told)? else { return Ok(()) };
             let found = shelf.settle(round, &together, probe, &peer);
             ranks.each_taken(found, |found| {

@@ -407,6 +407,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             mail: &mut self.mail,
             running: &mut self.running,
             next: places.start,
+            taken: false,
         };
         P::receive_together(&mut turns);
         turns.next

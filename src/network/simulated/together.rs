@@ -33,10 +33,11 @@ pub struct Turns<'s, 'a, P: Peer> {
     pub(super) desks: &'s mut [Desk],
     pub(super) accounts: &'s mut [Account],
     pub(super) mail: &'s mut Mail<'a, P::Message>,
-    /// Whose turn it is, by place.
+    /// The place of the peer that is, or was last, at work.
     pub(super) running: &'s mut usize,
-    /// The next.
+    /// Who is next, and whether somebody has had a turn who could be put back.
     pub(super) next: usize,
+    pub(super) taken: bool,
 }
 
 impl<'a, P: Peer> Turns<'_, 'a, P> {
@@ -54,7 +55,7 @@ impl<'a, P: Peer> Turns<'_, 'a, P> {
         }
         desk.busy_until = self.chorus.time;
         self.next += 1;
-        *self.running = place;
+        (*self.running, self.taken) = (place, true);
         let Self { chorus, ref mut mail, .. } = *self;
         Some((peer, Together { place, chorus, slots, desk, account, mail }))
     }
@@ -62,7 +63,7 @@ impl<'a, P: Peer> Turns<'_, 'a, P> {
     /// The peer whose turn it was last has not taken it: it is called by [`Peer::receive_all`].
     #[inline]
     pub fn put_back(&mut self) {
-        self.next = *self.running;
+        self.next -= usize::from(std::mem::take(&mut self.taken));
     }
 }
 
@@ -122,6 +123,8 @@ impl<M: Wire + Clone> Together<'_, '_, M> {
         self.account.book(message.charge(), Receivers::Neighbours);
         let (round, vector) = *message.settled().value();
         let length = self.chorus.length;
+        debug_assert!(vector.len() == length.div_ceil(LANES));
+        debug_assert!(vector.as_flattened()[length..].iter().all(|&rest| rest == 0.0));
         let sequence = self.desk.sent(self.slots.len(), size_of_round(length));
         if !self.mail.answer(self.place, (self.chorus.answer, sequence), round, vector) {
             let vector = &vector.as_flattened()[..length];

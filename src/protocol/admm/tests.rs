@@ -441,8 +441,20 @@ fn a_replaced_record_moves_the_argmin_no_further_than_is_booked_and_nearly_as_fa
 /// Real peers on a ring, logistic loss on five features; every row, by a clock that
 /// ticks once per sample and pass.
 fn rows_of(engine: Engine, parameters: &AdmmParameters) -> Vec<Row<()>> {
+    let rows = measured_rows_of(engine, parameters, 5, 1);
+    assert_eq!(rows.len(), parameters.rounds.0 as usize);
+    rows
+}
+
+/// The same on so many features, measured every so many rounds.
+fn measured_rows_of(
+    engine: Engine,
+    parameters: &AdmmParameters,
+    dimension: usize,
+    every: u32,
+) -> Vec<Row<()>> {
     let topology = ring(6).unwrap();
-    let source = Source::LinearLogistic(LinearLogistic { dimension: 5, norm: 3.0 });
+    let source = Source::LinearLogistic(LinearLogistic { dimension, norm: 3.0 });
     let samples = Some(data::Samples::PerPeer(30));
     let config = DataConfig { samples, ..DataConfig::from(source) };
     let streams = Streams::new(Seed(17), 0);
@@ -455,7 +467,7 @@ fn rows_of(engine: Engine, parameters: &AdmmParameters) -> Vec<Row<()>> {
     let compute = ComputeConfig { seconds_per_sample: 1.0, ..ComputeConfig::default() };
     let network = NetworkConfig { compute, ..NetworkConfig::default() };
     let links = Links::new(&network, &topology, &streams);
-    let observation = (&Nothing, Schedule::of_peers(1, parameters.rounds));
+    let observation = (&Nothing, Schedule::of_peers(every, parameters.rounds));
     let (peers, idle) = (topology.ids().map(peer).collect(), AtomicBool::new(false));
     let mut rows = Vec::new();
     run(engine, &topology, &links, peers, observation, &idle, &mut |row| {
@@ -463,8 +475,44 @@ fn rows_of(engine: Engine, parameters: &AdmmParameters) -> Vec<Row<()>> {
         Flow::Continue
     })
     .unwrap();
-    assert_eq!(rows.len(), parameters.rounds.0 as usize);
     rows
+}
+
+/// Where nobody looks, a round in closed form is one pass over the vectors on the simulated engine; on threads,
+/// and wherever every round is measured, it is one step after the other.
+#[test]
+fn rounds_in_closed_form_are_the_same_at_once_and_step_by_step() {
+    let objective = ObjectiveNoise::Sphere(Radius { radius: 0.5 });
+    let primal = PrimalNoise { deviation: PerPeer::Same(0.3), decay: 0.9 };
+    for dimension in [1, 4, 5, 10, 17] {
+        for (objective, primal) in [
+            (None, None),
+            (Some(objective), None),
+            (None, Some(primal.clone())),
+            (Some(objective), Some(primal.clone())),
+        ] {
+            let noisy = noisy_parameters(6, 0.2, 43, objective, primal);
+            let parameters = AdmmParameters { loss: Loss::Squared, ..(*noisy).clone() };
+            let rows = |engine, every| measured_rows_of(engine, &parameters, dimension, every);
+            let every: Vec<_> = rows(Engine::Threads, 1);
+            for (engine, between) in [
+                (Engine::Threads, 5),
+                (Engine::Simulated { workers: 1 }, 5),
+                (Engine::Simulated { workers: 3 }, 5),
+                (Engine::Simulated { workers: 2 }, 43),
+            ] {
+                let some = rows(engine, between);
+                assert!(some.len() >= 2, "the first and the last at least");
+                for row in some {
+                    let all = &every[row.round.0 as usize - 1];
+                    assert_eq!(all.round, row.round);
+                    assert_eq!((&all.scored, &all.residuals), (&row.scored, &row.residuals));
+                    assert_eq!((&all.exposures, all.messages), (&row.exposures, row.messages));
+                    assert_eq!(all.bytes, row.bytes, "d = {dimension}, {engine:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

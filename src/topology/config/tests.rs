@@ -246,6 +246,14 @@ fn a_file_that_falls_apart_is_refused_by_its_components() {
 }
 
 #[test]
+fn no_process_begins_to_build_a_graph_of_a_thousand_million() {
+    let ring = TopologyConfig::Ring { peers: 1_000_000_000 };
+    assert!(ring.check().is_empty(), "several processes may have parts of it");
+    let error = ring.build(&streams(), Path::new(".")).unwrap_err().to_string();
+    assert!(error.contains("1000000000 is out of range; expected 1 to 16777216"), "{error}");
+}
+
+#[test]
 fn unknown_fields_are_refused() {
     let deserializer = serde_yaml::Deserializer::from_str("ring: {peers: 3, size: 3}");
     let read: Result<TopologyConfig, _> =
