@@ -1,5 +1,6 @@
 //! Types that carry meaning: a peer is not a round is not an instant.
 
+mod aligned;
 mod members;
 
 use std::fmt;
@@ -8,6 +9,7 @@ use std::ops::{Add, AddAssign};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+pub use aligned::Aligned;
 pub use members::Members;
 
 /// A peer, by its index in the topology.

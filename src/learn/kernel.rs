@@ -143,12 +143,13 @@ pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
     return work.run::<[f64; 4]>();
 }
 
-/// Asks for the first cache lines of some numbers before they are needed. No more than a hint.
+/// Asks for the first cache lines of some numbers, wherever they begin, before they are needed. No more than a hint.
 #[inline]
 pub fn prefetch(x: &[f64]) {
     const LINE: usize = 8;
     const LINES: usize = 32;
-    x.iter().step_by(LINE).take(LINES).for_each(prefetch_line);
+    let x = &x[..x.len().min(LINE * LINES)];
+    x.iter().step_by(LINE).chain(x.last()).for_each(prefetch_line);
 }
 
 /// Asks for the cache line of a number before it is needed. No more than a hint. The line comes as far

@@ -56,7 +56,7 @@ use crate::privacy::{
     WireError, in_the_clear, noisy_in_place, public,
 };
 use crate::random::Draws;
-use crate::units::{PeerId, Round, SimTime};
+use crate::units::{Aligned, PeerId, Round, SimTime};
 
 /// The most that solving less exactly may add to what a record can move, as a share of it.
 const SLACK_LIMIT: f64 = 0.01;
@@ -221,7 +221,8 @@ impl AdmmPeer {
         let block = Numbers::length(d, 4 + more, solver);
         let factor = ChordNewton::factor_numbers(samples, d);
         size_of::<Self>()
-            + 8 * (block + factor)
+            + Aligned::memory(block)
+            + 8 * factor
             + Addition::<Arc<[f64]>>::memory(neighbours)
             + 4 * ALLOCATION
     }

@@ -5,7 +5,7 @@
 //! the same posts; for each worker of another rank there are those of the peers with neighbours there.
 
 use crate::privacy::{Pack, Settled, Wire, WireError};
-use crate::units::{Round, SimTime};
+use crate::units::{Aligned, Round, SimTime};
 
 /// What is posted, where it lies: a vector of a round, or any other message.
 pub(super) enum Said<'a, M> {
@@ -47,7 +47,7 @@ pub(super) struct Head {
 pub(super) struct Posts<M> {
     window: u64,
     heads: Vec<Head>,
-    numbers: Vec<f64>,
+    numbers: Aligned,
     /// Length of a vector, and with what follows up to the next.
     length: usize,
     stride: usize,
@@ -67,7 +67,7 @@ impl<M> Default for Posts<M> {
         Self {
             window: NONE,
             heads: Vec::new(),
-            numbers: Vec::new(),
+            numbers: Aligned::default(),
             length: 0,
             stride: 0,
             room: None,
@@ -203,10 +203,11 @@ impl<M> Posts<M> {
         if self.length != length {
             self.length = length;
             self.stride = length.next_multiple_of(LANES);
-            self.numbers.clear();
+            self.numbers = Aligned::default();
         }
+        // Nothing is posted in this window yet: there is nothing to keep.
         if self.numbers.len() < self.stride * places {
-            self.numbers.resize(self.stride * places, 0.0);
+            self.numbers = Aligned::zeros(self.stride * places);
         }
         true
     }

@@ -1,13 +1,14 @@
 //! All vectors of a peer in one block of memory.
 
 use crate::learn::{LANES, Padded, prefetch};
+use crate::units::Aligned;
 
 /// w, γ, then w~ and η/n where they are asked for, then the solver's: what every round goes over. Behind
 /// them two sums, and w̄ where it is asked for. Each goes on with zeros up to a multiple of [`LANES`]. A
 /// million peers take a million blocks, not ten million small pieces all over the heap.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    block: Box<[f64]>,
+    block: Aligned,
     dimension: u32,
     /// How many the solver remembers.
     solver: u32,
@@ -68,7 +69,7 @@ impl Numbers {
         let [dimension, solver] = [d, solver].map(|count| {
             u32::try_from(count).expect("a matrix in memory has fewer rows and columns")
         });
-        Self { block: vec![0.0; length].into(), dimension, solver, kinds }
+        Self { block: Aligned::zeros(length), dimension, solver, kinds }
     }
 
     /// How many numbers so many vectors take, and the solver's.
