@@ -144,7 +144,7 @@ pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
 }
 
 /// Asks for the first cache lines of some numbers, wherever they begin, before they are needed. No more than a hint.
-#[inline]
+#[inline(always)]
 pub fn prefetch(x: &[f64]) {
     const LINE: usize = 8;
     const LINES: usize = 32;

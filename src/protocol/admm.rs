@@ -532,6 +532,7 @@ impl Peer for AdmmPeer {
         run(Rounds(turns));
     }
 
+    #[inline(always)]
     fn expect(&self, arrivals: &Arrivals<'_, Exchange>) {
         self.numbers.expect();
         self.solver.expect();

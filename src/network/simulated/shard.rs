@@ -26,7 +26,7 @@ use crate::units::{PeerId, Round, SimTime};
 
 /// More posts than this are not in the nearest caches when they are looked for.
 const FAR: usize = 2048;
-/// For so many peers at a time their messages are looked at ahead.
+/// So many peers ahead of the one at work ask for what they will need.
 const AHEAD: usize = 8;
 
 /// Who is at work: in a window, and at the start, peers with links to other ranks come first.
@@ -311,22 +311,25 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let mut due = Vec::new();
         let mut begin = 0;
         let mut next = 0;
+        for first in (0..AHEAD).filter(|_| far) {
+            self.look_ahead(&board, first, turn);
+        }
         while next < self.peers.len() {
-            if far && next % AHEAD == 0 {
-                self.look_ahead(&board, next + AHEAD, turn);
-            }
             if let Some(chorus) = &chorus
                 && self.is_turn_of(next, turn)
             {
                 self.watch.reach(next);
-                let end = self.stretch(next, turn, far);
-                next = self.hear_together(next..end, &board, chorus);
+                let end = self.stretch(next, turn);
+                next = self.hear_together(next..end, &board, chorus, far);
                 if next == end {
                     continue;
                 }
             }
             let place = next;
             next += 1;
+            if far {
+                self.look_ahead(&board, place + AHEAD, turn);
+            }
             let receiver = self.layout.peer(self.first + place);
             let end = self.starts.get(place).map_or(0, |&end| end as usize);
             let own = &order[begin..end.max(begin)];
@@ -397,11 +400,14 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         places: Range<usize>,
         board: &Board<P::Message>,
         chorus: &Chorus<'_>,
+        far: bool,
     ) -> usize {
         let mut turns = Turns {
             chorus,
             board,
-            peers: &mut self.peers[..places.end],
+            peers: &mut self.peers,
+            end: places.end,
+            ahead: far.then_some(AHEAD),
             desks: &mut self.desks,
             accounts: &mut self.accounts,
             mail: &mut self.mail,
@@ -413,12 +419,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         turns.next
     }
 
-    /// Up to where peers from a place on may have their turns without anybody else looking: as far as those
-    /// reach for whom memory was asked ahead, and to the next who is measured or whose turn it is not.
+    /// Up to where peers from a place on may have their turns without anybody else looking: to the next who is
+    /// measured or whose turn it is not.
     #[inline]
-    fn stretch(&self, place: usize, turn: Turn, far: bool) -> usize {
-        let ahead = if far { (place / AHEAD + 1) * AHEAD } else { usize::MAX };
-        let end = ahead.min(self.peers.len()).min(self.watch.next()).max(place + 1);
+    fn stretch(&self, place: usize, turn: Turn) -> usize {
+        let end = self.peers.len().min(self.watch.next()).max(place + 1);
         match self.borders.get(place..end) {
             None => end,
             Some(borders) => {
@@ -428,11 +433,12 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         }
     }
 
-    /// Lets some peers whose turn it is ask for what they will need. Each would wait for one thing after the other to come
-    /// from memory; here they come together, while others work.
+    /// Lets a peer whose turn it will be ask for what it will need. It would wait for one thing after the other
+    /// to come from memory; so they come while others work.
     fn look_ahead(&self, board: &Board<P::Message>, place: usize, turn: Turn) {
-        let peers = self.peers.iter().enumerate().skip(place).take(AHEAD);
-        for (place, peer) in peers.filter(|(place, _)| self.is_turn_of(*place, turn)) {
+        if let Some(peer) = self.peers.get(place)
+            && self.is_turn_of(place, turn)
+        {
             peer.expect(&Arrivals::new(board, place, &[], 0));
         }
     }

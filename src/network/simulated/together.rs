@@ -1,6 +1,6 @@
 //! Where all neighbours of many peers have spoken at once.
 
-use super::board::{Board, Slot};
+use super::board::{Arrivals, Board, Slot};
 use super::mail::Mail;
 use super::port::Desk;
 use super::posts::{LANES, Said};
@@ -35,8 +35,12 @@ pub struct Turns<'s, 'a, P: Peer> {
     pub(super) mail: &'s mut Mail<'a, P::Message>,
     /// The place of the peer that is, or was last, at work.
     pub(super) running: &'s mut usize,
-    /// Who is next, and whether somebody has had a turn who could be put back.
+    /// How many peers ahead of the one at work ask for what they will need, where that is far away.
+    pub(super) ahead: Option<usize>,
+    /// Who is next, and who the first that has no turn here; whether somebody has had a turn who could be put
+    /// back.
     pub(super) next: usize,
+    pub(super) end: usize,
     pub(super) taken: bool,
 }
 
@@ -47,6 +51,14 @@ impl<'a, P: Peer> Turns<'_, 'a, P> {
     #[expect(clippy::should_implement_trait, reason = "what it hands out is lent")]
     pub fn next(&mut self) -> Option<(&mut P, Together<'_, 'a, P::Message>)> {
         let place = self.next;
+        if place >= self.end {
+            return None;
+        }
+        if let Some(ahead) = self.ahead
+            && let Some(later) = self.peers.get(place + ahead)
+        {
+            later.expect(&Arrivals::new(self.board, place + ahead, &[], 0));
+        }
         let peer = self.peers.get_mut(place)?;
         let (desk, account) = (self.desks.get_mut(place)?, self.accounts.get_mut(place)?);
         let slots = self.board.slots(place);
