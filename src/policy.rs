@@ -98,6 +98,11 @@ pub trait Policy: Send + std::fmt::Debug {
     /// Takes the loss of w^L on the same batch after the action. Called after every decision where
     /// [`Needs::after`], and nowhere else.
     fn learn(&mut self, _loss_after: f64) {}
+
+    /// Bytes that it keeps, where they are more than a few.
+    fn memory(&self) -> usize {
+        0
+    }
 }
 
 /// Which losses have to be computed for a policy; each costs a pass over the batch.

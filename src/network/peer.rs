@@ -82,6 +82,11 @@ pub trait Peer: Send {
         1
     }
 
+    /// About how many bytes it keeps for each of these parts by itself.
+    fn kept_for_a_part(&self) -> usize {
+        0
+    }
+
     /// Takes some parts of the work, of which nothing is done yet, out of it: a peer that does these alone.
     fn split_off(&mut self, _parts: Range<usize>) -> Option<Self>
     where

@@ -66,9 +66,10 @@ pub(super) fn run<P: Peer, R: Probe>(
     interrupt: &AtomicBool,
     on_row: &mut dyn FnMut(Row<R::Local>) -> Flow,
 ) -> Result<Outcome<R::Local>, NetworkError> {
-    let parts = peers.first().map_or(1, Peer::parts).min(workers);
-    if parts > 1 && links.hold_nothing_up() && observation.1.rows() <= apart::MOST_ROWS {
-        return apart::run(parts, topology, links, peers, observation, interrupt, on_row);
+    let simulations = apart::simulations(&peers, workers);
+    if simulations > 1 && links.hold_nothing_up() && observation.1.rows() <= apart::MOST_ROWS {
+        let split = (simulations, workers.min(simulations));
+        return apart::run(split, topology, links, peers, observation, interrupt, on_row);
     }
     let layout = Layout::new(topology, |peer| peers[peer.index()].weight(), 1, workers);
     let peers = layout.by_place(peers);
@@ -315,7 +316,7 @@ fn live<'a, P: Peer, R: Probe>(
         let gathering = |reached| gathering(first, reached);
         let mut shard = Shard::new(worker, &layout, come, topology, links, gathering, true);
         shard.settle(left);
-        match work(&mut shard, &mut exchange, window, &asked_to_stop)? {
+        match work(&mut shard, &mut exchange, window, usize::MAX, &asked_to_stop)? {
             Rest::Quiet => return Ok(Some(shard.quiet())),
             Rest::Told => return Ok(None),
             Rest::Moves(next, cut_anew) => {
@@ -325,6 +326,7 @@ fn live<'a, P: Peer, R: Probe>(
                 let Ok(moved) = vans.moved(parts) else { return Ok(None) };
                 household = moved;
             }
+            Rest::Enough(_) => unreachable!("no run has so many windows"),
         }
     }
 }
@@ -338,17 +340,20 @@ enum Rest {
     Told,
     /// From this window on, others run its peers.
     Moves(u64, Layout),
+    /// It has run as many windows as it was asked to; this one is next.
+    Enough(u64),
 }
 
-/// Starts the peers, unless there was a window before, then runs window after window, until nothing is
-/// under way any more, or it was told to stop, or peers move, or a peer could not go on.
+/// Starts the peers, unless there was a window before, then runs so many windows one after the other, or fewer
+/// if nothing is under way any more, or it was told to stop, or peers move, or a peer could not go on.
 fn work<P: Peer, R: Probe>(
     shard: &mut Shard<'_, P, R>,
     exchange: &mut Exchange<'_, P::Message, R>,
     mut window: Option<u64>,
+    windows: usize,
     asked_to_stop: impl Fn() -> bool,
 ) -> Result<Rest, (PeerId, String)> {
-    loop {
+    for _ in 0..windows {
         let mut failure = caught(shard, |shard| shard.border(window, &asked_to_stop));
         let agreed = exchange.swap(shard, &mut |shard| {
             if failure.is_none() {
@@ -372,6 +377,7 @@ fn work<P: Peer, R: Probe>(
             (Verdict::Go, next, None) => window = next,
         }
     }
+    Ok(window.map_or(Rest::Quiet, Rest::Enough))
 }
 
 /// Does something with a shard: the peer that could not go on, and why, if there was one.

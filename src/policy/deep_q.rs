@@ -158,4 +158,9 @@ impl Policy for Learner {
         let before = *self.replay.latest().last().expect("a state ends with its loss");
         self.replay.reward(self.config.reward.of(before, loss_after));
     }
+
+    fn memory(&self) -> usize {
+        // A state is a model and its loss.
+        self.config.memory(self.replay.inputs() - 1)
+    }
 }

@@ -100,4 +100,8 @@ impl Policy for Learner {
             *reward = self.config.reward.of(before, loss_after);
         }
     }
+
+    fn memory(&self) -> usize {
+        LinearQ::memory(self.features.len() - 2)
+    }
 }

@@ -30,6 +30,11 @@ pub(super) struct Replay {
 }
 
 impl Replay {
+    /// The length of a state.
+    pub(super) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     /// Bytes on the heap.
     pub(super) fn memory(capacity: usize, inputs: usize) -> usize {
         (capacity + 1) * (inputs * size_of::<f64>() + size_of::<(Action, f64)>())

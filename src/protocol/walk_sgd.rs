@@ -489,6 +489,11 @@ impl Peer for WalkPeer {
         if summands <= Account::EXACT_SUMMANDS { self.tasks.len() } else { 1 }
     }
 
+    fn kept_for_a_part(&self) -> usize {
+        let first = self.shares.first().and_then(|share| share.own.as_ref());
+        first.map_or(0, |own| own.policy.memory())
+    }
+
     fn split_off(&mut self, parts: Range<usize>) -> Option<Self> {
         let shares = self.shares.iter_mut().enumerate();
         let shares = shares.map(|(task, share)| {

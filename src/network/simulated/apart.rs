@@ -3,6 +3,9 @@
 //! Ten tokens on a few peers are ten things that happen at a time, hardly worth the meeting of workers after
 //! each window. But where nothing holds up anything, what happens to one token does not depend on any
 //! other: every worker takes some of the tokens, has all peers for itself, and meets nobody.
+//!
+//! Where peers keep much for each part, such as a net that is trained, a worker turns to one part for a while,
+//! then to the next, each in a simulation of its own: what one part takes stays in the caches meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +22,7 @@ use super::layout::Layout;
 use super::shard::Shard;
 use super::{Quiet, ROWS_AHEAD, RaiseOnDrop, Rest, outcome, resume_unwind, work};
 use crate::privacy::Account;
+use crate::units::PeerId;
 
 /// Rows that may wait for the slowest of the simulations: nothing else holds back the others.
 pub(super) const MOST_ROWS: u32 = 1000;
@@ -37,10 +41,27 @@ impl Drop for RaiseOnPanic<'_> {
     }
 }
 
-/// Runs the peers' work in so many simulations. Where several fail, which of them is told depends on which
-/// was first.
+/// Windows of a simulation after which its worker turns to the next one.
+const WINDOWS: usize = 256;
+
+/// About what the cache next to a processor holds, in bytes.
+const NEAR: usize = 1 << 20;
+
+/// What a peer keeps for a part beside which the room for one more simulation is small, in bytes.
+const MUCH: usize = 1 << 12;
+
+/// In how many simulations so many workers do the peers' work.
+pub(super) fn simulations<P: Peer>(peers: &[P], workers: usize) -> usize {
+    let Some(first) = peers.first() else { return 1 };
+    let (parts, kept) = (first.parts(), first.kept_for_a_part());
+    let crowded = kept > MUCH && kept * peers.len() * parts.div_ceil(workers) > NEAR;
+    if crowded { parts } else { parts.min(workers) }
+}
+
+/// Runs the peers' work in so many simulations, on so many workers. Where several fail, which of them is told
+/// depends on which was first.
 pub(super) fn run<P: Peer, R: Probe>(
-    simulations: usize,
+    (simulations, workers): (usize, usize),
     topology: &Topology,
     links: &Links,
     mut peers: Vec<P>,
@@ -58,31 +79,30 @@ pub(super) fn run<P: Peer, R: Probe>(
         shares.push(share.expect("a peer with several parts can be split"));
     }
     shares.insert(0, peers);
+    let mut shares = shares.into_iter();
 
     let (stop, abandoned) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let ends = std::thread::scope(|scope| {
         let (rows, measured) = bounded(ROWS_AHEAD * simulations);
         let _raised = RaiseOnDrop(abandoned);
         let mut handles = Vec::new();
-        for share in shares {
-            let peers = layout.by_place(share);
+        for worker in 0..workers {
+            let own = simulations * worker / workers..simulations * (worker + 1) / workers;
+            let own: Vec<_> = shares.by_ref().take(own.len()).collect();
             let rows = rows.clone();
-            let gathering = move |reached| Gathering::new(observation, 0, reached, rows);
+            let gathering = move |reached| Gathering::new(observation, 0, reached, rows.clone());
             handles.push(scope.spawn(move || {
                 let asked_to_stop =
                     || [stop, abandoned, interrupt].iter().any(|flag| flag.load(Ordering::Relaxed));
                 let _raised = RaiseOnPanic(abandoned);
-                let household = Household::new(peers, layout.peers_of(0), topology, links);
-                let household = (household, 0);
-                let mut shard = Shard::new(0, layout, household, topology, links, gathering, false);
-                let mut exchange = Exchange::between(0..1, None).remove(0);
-                match work(&mut shard, &mut exchange, None, asked_to_stop) {
-                    Ok(rest) => Ok((rest == Rest::Quiet).then(|| shard.dissolve())),
-                    Err(failure) => {
-                        abandoned.store(true, Ordering::Relaxed);
-                        Err(failure)
-                    }
-                }
+                let begin = |peers| {
+                    let peers = layout.by_place(peers);
+                    let household = Household::new(peers, layout.peers_of(0), topology, links);
+                    let come = (household, 0);
+                    let shard = Shard::new(0, layout, come, topology, links, &gathering, false);
+                    (shard, Exchange::between(0..1, None).remove(0))
+                };
+                by_turns(own.into_iter().map(begin).collect(), abandoned, asked_to_stop)
             }));
         }
         drop(rows);
@@ -92,8 +112,9 @@ pub(super) fn run<P: Peer, R: Probe>(
     });
     let mut all: Option<Remains<P>> = None;
     let mut others = Vec::new();
-    for end in ends {
-        match end.unwrap_or_else(|payload| resume_unwind(payload)) {
+    let ends = ends.into_iter().map(|ends| ends.unwrap_or_else(|payload| resume_unwind(payload)));
+    for end in ends.flatten() {
+        match end {
             Ok(Some(remains)) => match &mut all {
                 Some(all) => join(all, remains),
                 None => all = Some(remains),
@@ -111,6 +132,34 @@ pub(super) fn run<P: Peer, R: Probe>(
     });
     others.extend(quiet.map(|quiet| Ok(Some(quiet))));
     outcome(others, stop.load(Ordering::Relaxed), layout, topology)
+}
+
+/// Runs simulations of one worker, some windows of each by turns, until all have come to an end: in their
+/// order, what each left, nothing if it was told to stop, or who could not go on and why.
+fn by_turns<P: Peer, R: Probe>(
+    simulations: Vec<(Shard<'_, P, R>, Exchange<'_, P::Message, R>)>,
+    abandoned: &AtomicBool,
+    asked_to_stop: impl Fn() -> bool,
+) -> Vec<Result<Option<Remains<P>>, (PeerId, String)>> {
+    // One alone goes on to its end.
+    let windows = if simulations.len() > 1 { WINDOWS } else { usize::MAX };
+    let mut ends: Vec<_> = simulations.iter().map(|_| Ok(None)).collect();
+    let mut at_work: Vec<_> = (0..).zip(simulations).map(|each| (each, None)).collect();
+    while !at_work.is_empty() {
+        let turn = |((number, (mut shard, mut exchange)), window)| {
+            match work(&mut shard, &mut exchange, window, windows, &asked_to_stop) {
+                Ok(Rest::Enough(next)) => return Some(((number, (shard, exchange)), Some(next))),
+                Ok(rest) => ends[number] = Ok((rest == Rest::Quiet).then(|| shard.dissolve())),
+                Err(failure) => {
+                    abandoned.store(true, Ordering::Relaxed);
+                    ends[number] = Err(failure);
+                }
+            }
+            None
+        };
+        at_work = at_work.into_iter().filter_map(turn).collect();
+    }
+    ends
 }
 
 /// Adds what one simulation leaves to what another one does.

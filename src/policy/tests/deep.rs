@@ -368,6 +368,7 @@ fn a_learner_takes_the_memory_that_it_says() {
             + learner.replay.taken()
             + learner.batch.taken();
         assert_eq!(PolicyConfig::DeepQ(config).memory(dimension), taken);
+        assert_eq!(learner.memory(), taken);
     }
     let shape = Shape { inputs: 52, hidden: 128, activation: Activation::Linear };
     assert_eq!(shape.weights() * Eight::UNITS, 52 * 128 + 128 + 2 * 128);

@@ -90,3 +90,14 @@ fn every_policy() {
         is_one_result(&[format!("protocol.walk-sgd.decision={policy}")]);
     }
 }
+
+/// With nets that do not fit together into a cache every token has a simulation of its own, however few the
+/// workers are; with smaller ones, or none, every worker.
+#[test]
+fn tokens_that_nothing_holds_up() {
+    for decision in ["{deep-q: {hidden: 900, batch: 4}}", "{deep-q: {hidden: 6}}", "always-global"]
+    {
+        let network = "network={links: {latency: {min: 0.001}}}".to_string();
+        is_one_result(&[network, format!("protocol.walk-sgd.decision={decision}")]);
+    }
+}
