@@ -30,6 +30,13 @@ pub(super) const MOST_ROWS: u32 = 1000;
 /// What a simulation leaves: its peers, and of each the messages, the bytes and the account.
 type Remains<P> = (Vec<P>, Vec<(u64, u64, Account)>);
 
+/// A simulation at work: all peers, and nobody to exchange anything with.
+type Simulation<'a, P, R> = (Shard<'a, P, R>, Exchange<'a, <P as Peer>::Message, R>);
+
+/// How a simulation ends: with what it leaves, with nothing if it was told to stop, or with who could not go
+/// on, and why.
+type End<P> = Result<Option<Remains<P>>, (PeerId, String)>;
+
 /// Raises a flag when a simulation breaks down, for the others to end.
 struct RaiseOnPanic<'a>(&'a AtomicBool);
 
@@ -134,13 +141,13 @@ pub(super) fn run<P: Peer, R: Probe>(
     outcome(others, stop.load(Ordering::Relaxed), layout, topology)
 }
 
-/// Runs simulations of one worker, some windows of each by turns, until all have come to an end: in their
-/// order, what each left, nothing if it was told to stop, or who could not go on and why.
+/// Runs simulations of one worker, some windows of each by turns, until all have come to an end: how each did,
+/// in their order.
 fn by_turns<P: Peer, R: Probe>(
-    simulations: Vec<(Shard<'_, P, R>, Exchange<'_, P::Message, R>)>,
+    simulations: Vec<Simulation<'_, P, R>>,
     abandoned: &AtomicBool,
     asked_to_stop: impl Fn() -> bool,
-) -> Vec<Result<Option<Remains<P>>, (PeerId, String)>> {
+) -> Vec<End<P>> {
     // One alone goes on to its end.
     let windows = if simulations.len() > 1 { WINDOWS } else { usize::MAX };
     let mut ends: Vec<_> = simulations.iter().map(|_| Ok(None)).collect();
