@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::assembly::{Assembly, Home, Solve};
+use super::assembly::{Assembly, Solve};
 use super::directory::RunDirectory;
+use super::parts::Home;
 use super::run::{
     ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
 };
@@ -245,9 +246,16 @@ fn assemble(
         let known = [&assembly.optimum, &assembly.clean].map(|best| Some(best.as_ref()?.w.clone()));
         let aims = ranks.from_lead(Some(known))?;
         assembly.scorer.aim_at(aims.unwrap_or_default());
+    }
+    if assembly.in_parts {
         let mut labels = ExactSum::default();
         ranks.each_taken(assembly.scorer.label_sum(), |more| labels.join(&more))?;
-        assembly.scorer.know_labels(labels);
+        let mut classes: Vec<u64> = Vec::new();
+        ranks.each_taken(assembly.scorer.class_counts(), |more| {
+            classes.resize(more.len(), 0);
+            classes.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        })?;
+        assembly.scorer.know_labels(labels, classes);
     }
     Ok(assembly)
 }

@@ -570,7 +570,7 @@ fn run_repeat(
     };
     let ended = matches!(stop_reason, StopReason::Rounds | StopReason::Budget);
     if assembly.plan.is_some() && ended {
-        recorder.conclude(&totals, &partings);
+        recorder.conclude(&totals, &partings, assembly.samples().iter());
     }
     let Recorder { rows, seen, last, divergence, journeys, frames, .. } = recorder;
     if let Some(plan) = &assembly.plan
@@ -642,7 +642,7 @@ fn run_repeat(
         multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.degrees().clone(),
-        samples: assembly.samples(),
+        samples: assembly.samples().clone(),
         dimension,
         states: left.states,
         filed: left.filed,

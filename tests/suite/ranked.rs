@@ -157,7 +157,14 @@ fn rank_0_has_no_more_of_a_large_graph_than_others() {
     assert_eq!(rows(&["topology={ring: {peers: 1000}}"]), (true, true));
     assert_eq!(rows(&[many, "protocol.admm.penalty=auto"]), (true, true));
     let walk = "protocol={walk-sgd: {walk: simple, batch: 2, step: {constant: 0.1}}}";
-    assert_eq!(rows(&[many, walk, "measure.what=[risk]"]), (true, true));
+    assert_eq!(rows(&[many, walk, "measure.what=[risk]"]), (false, false));
+    assert_eq!(rows(&[random, walk, "measure.what=[risk]"]), (true, false));
+    let anywhere = walk.replace("simple", "uniform");
+    assert_eq!(rows(&[many, &anywhere, "measure.what=[risk]"]), (true, true));
+    let sums = "protocol={federated: {variant: published, steps: 1, communications: 1}}";
+    let cut = "data={source: twonorm, samples: {per-peer: 1}, preprocess: [unit-sphere]}";
+    assert_eq!(rows(&[many, sums, cut]), (false, false));
+    assert_eq!(rows(&[random, sums, cut]), (true, false));
 }
 
 /// Their names are on rank 0 alone, which has no row of the file's graph in the end.
@@ -310,6 +317,66 @@ fn sums_of_many_parties_on_ranks() {
         "protocol={gradient-queries: {updates: 3, algorithm: {averaged: 0.5}, sum: {root: 3}, \
          noise: {mechanism: laplace, epsilon: 2}}}",
     ]);
+}
+
+/// Nobody has the samples of all, unless models are scored on them, nor the graph that masks go over: what
+/// parties count, how far addends go and what masks leave follow from what is told of all.
+#[test]
+fn what_many_parties_add_up_follows_from_their_own_rows() {
+    let uneven = "data={source: twonorm, samples: {per-peer: 3}, partition: {dirichlet-sizes: {alpha: 1}}, \
+                  without: [0, 5, 1049], test_share: 0.02, preprocess: [unit-sphere]}";
+    let what = "measure={what: [consensus, risk, test, privacy]}";
+    let tree = "topology={random-geometric: {peers: 1050, radius: 0.08}}";
+    let rows = "topology={grid: {rows: 35, columns: 30}}";
+    for topology in [tree, rows] {
+        is_one_result(&[
+            topology,
+            uneven,
+            what,
+            "protocol={weighted-erm: {variant: masked-output, steps: 2, step: 0.5, noise: {epsilon: 2}, \
+             sum: {root: 40, masks: {graph: {random-regular: {peers: 1050, degree: 3}}}}}}",
+        ]);
+    }
+    is_one_result(&[
+        rows,
+        uneven,
+        what,
+        "protocol={federated: {variant: masked, communications: 2, steps: 2, noise: {epsilon: 1}, \
+         sum: {root: 1049, masks: wires}}}",
+    ]);
+    let levels: Vec<String> = (0..1050).map(|k| (1 + k % 3).to_string()).collect();
+    let queries = format!(
+        "protocol={{gradient-queries: {{updates: 2, algorithm: {{averaged: 0.5}}, weights: precision, \
+         noise: {{mechanism: gaussian, epsilon: [{}]}}}}}}",
+        levels.join(", ")
+    );
+    is_one_result(&[tree, uneven, what, &queries]);
+}
+
+/// Tokens that keep to neighbours take no more of the graph than the rows of the peers that they are at, and
+/// for Metropolis the degrees beside these.
+#[test]
+fn walks_among_many_peers_on_ranks() {
+    let uneven = "data={source: twonorm, samples: {per-peer: 3}, partition: {dirichlet-sizes: {alpha: 1}}, \
+                  test_share: 0.02, preprocess: [unit-sphere]}";
+    let classes = "data={source: {clusters: {classes: 3, dimension: 4, separation: 3}}, \
+                   samples: {per-peer: 4}, test_share: 0.02, preprocess: [intercept, unit-sphere]}";
+    let geometric = "topology={random-geometric: {peers: 1050, radius: 0.08}}";
+    let all = "measure={every: 20, what: [optimum, risk, train, test, average, privacy, walk]}";
+    let few = "measure={every: 20, what: [test, privacy, walk]}";
+    let metropolis = "protocol={walk-sgd: {walk: metropolis, batch: 2, updates: 100, \
+                      step: {constant: 0.1}, radius: 5, noise: {epsilon: 1}}}";
+    is_one_result(&[geometric, uneven, all, metropolis]);
+    is_one_result(&[geometric, classes, few, metropolis]);
+    let decided = "protocol={walk-sgd: {walk: non-backtracking, batch: 2, updates: 100, \
+                   step: {constant: 0.1}, decision: {random: {global: 0.5}}, noise: {epsilon: 1}}}";
+    is_one_result(&["topology={grid: {rows: 35, columns: 30}}", uneven, few, decided]);
+    is_one_result(&["topology={grid: {rows: 35, columns: 30}}", uneven, few, metropolis]);
+    let repeated = "data={source: twonorm, samples: {total: 900}, partition: {with-repetition: {rows: 3}}, \
+                    test_share: 0.02, preprocess: [unit-sphere]}";
+    let simple = "protocol={walk-sgd: {walk: simple, batch: 2, updates: 100, step: {constant: 0.1}, \
+                  noise: {epsilon: 1}}}";
+    is_one_result(&["topology={star: {peers: 1100}}", repeated, few, simple]);
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         Quiet::of(observation.0, ids.zip(&peers), sent)
     });
     others.extend(quiet.map(|quiet| Ok(Some(quiet))));
-    outcome(others, stop.load(Ordering::Relaxed), layout, topology)
+    outcome(others, stop.load(Ordering::Relaxed), layout.order(), topology)
 }
 
 /// Adds what one simulation leaves to what another one does.
