@@ -15,8 +15,8 @@ use crate::learn::{
     svm_optimum,
 };
 use crate::measure::{
-    Accounting, Comparison, FILMED_PEERS, Metric, Perturbed, RunSize, Scorer, Shape, SumShape,
-    Thinning, TokenShape, What,
+    Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
+    TokenShape, What,
 };
 use crate::network::{Layout, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
@@ -124,8 +124,8 @@ impl Assembly {
             Solve::Never => false,
         };
         let rank = home.map_or(0, |home| home.ranks.rank());
-        let surveyed = home.is_some() && scenario.protocol.walk().is_none() && n > FILMED_PEERS;
         let in_parts = home.is_some() && scenario.runs_in_parts(n);
+        let surveyed = in_parts && scenario.protocol.walk().is_none();
         let deal_streams = scenario.data.streams(scenario.seed, repeat);
         // Of many peers whose neighbours follow from their numbers nobody needs the whole graph.
         let rule = scenario.topology.by_number().filter(|_| in_parts);

@@ -18,13 +18,22 @@ use crate::units::{Epsilon, PeerId};
 /// # Errors
 /// Graphs or data that cannot be had.
 pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, ExperimentError> {
+    let (base, graph) = (asked.base(), asked.topology());
+    let here = |repeat| Assembly::new(&resolved.scenario, base, graph, repeat, Solve::Never);
+    promise_of(asked, resolved, here)
+}
+
+/// The same by repeats that are assembled here, or on all ranks.
+fn promise_of(
+    asked: &Checked,
+    resolved: &Resolved,
+    assemble: impl Fn(u32) -> Result<Assembly, ExperimentError>,
+) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
     let varies = scenario.topology.resamples() || scenario.data.deal_varies();
     let of = |repeat| {
-        let assembly =
-            Assembly::new(scenario, asked.base(), asked.topology(), repeat, Solve::Never)?;
-        let holdings = holdings(&assembly);
-        Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
+        let assembly = assemble(repeat)?;
+        Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings(&assembly)))
     };
     let others = 1..if varies { scenario.repeat } else { 1 };
     others.map(of).try_fold(of(0)?, |whole, next| next.map(|next| worse(whole, next)))
@@ -60,14 +69,16 @@ fn holdings(assembly: &Assembly) -> Holdings<'_> {
     }
 }
 
-/// What it promised for these repeats of a run.
+/// What it promised for these repeats of a run. Where there are none, since it was interrupted before, they
+/// are assembled for it.
 ///
 /// # Errors
-/// A graph that cannot be had again.
+/// A repeat that cannot be assembled.
 pub(super) fn promised(
     asked: &Checked,
     resolved: &Resolved,
     repeats: &[RepeatResult],
+    assemble: impl Fn(u32) -> Result<Assembly, ExperimentError>,
 ) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
     let of = |repeat: &RepeatResult| {
@@ -85,8 +96,7 @@ pub(super) fn promised(
         statement(asked.scenario(), scenario, asked.topology(), holdings)
     };
     let Some((first, others)) = repeats.split_first() else {
-        // Interrupted before anything ran.
-        return promise(asked, resolved);
+        return promise_of(asked, resolved, assemble);
     };
     let resamples = scenario.topology.resamples();
     let repetition = |repeat: &RepeatResult| repeat.tokens.as_ref().map(|t| t.repetition);

@@ -185,8 +185,9 @@ pub struct SumResult {
     pub wires_tell_nothing: bool,
     /// What one neighbour learns of any one record, of its label and of all of it.
     pub neighbour: [Spent; 2],
-    /// With how many parties' noise a neighbour is left, of each peer; nothing without masks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// With how many parties' noise a neighbour is left, of each peer; nothing without masks. A kept repeat
+    /// that does not say so is of another build.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub left: Option<EachPeer<u32>>,
 }
 

@@ -182,7 +182,7 @@ impl Checked {
     /// nothing else asks for the whole: the graph, for whoever shares it out.
     pub fn let_go_of_graph(&mut self) -> Option<Arc<Topology>> {
         let whole = &self.topology;
-        let parts = whole.is_whole() && is_in_parts(&self.scenario, whole.peers());
+        let parts = whole.is_whole() && starts_in_parts(&self.scenario, whole.peers());
         let rest = parts.then(|| Arc::new(whole.without_rows()))?;
         Some(std::mem::replace(&mut self.topology, rest))
     }
@@ -492,7 +492,7 @@ fn takes_none(protocol: &ProtocolConfig) -> bool {
 
 /// Whether several processes that run it have no more than their parts of the graph from the first: where
 /// theory need not look at it before they begin.
-fn is_in_parts(scenario: &Scenario, peers: usize) -> bool {
+fn starts_in_parts(scenario: &Scenario, peers: usize) -> bool {
     scenario.runs_in_parts(peers) && scenario.protocol.automatic().is_none()
 }
 
@@ -501,7 +501,7 @@ fn build(scenario: &Scenario, base: &Path, graph: Graph) -> Result<Topology, (St
     let config = &scenario.topology;
     let peers = config.peers().filter(|&peers| match graph {
         Graph::Whole => false,
-        Graph::Led => config.by_number().is_some() && is_in_parts(scenario, peers),
+        Graph::Led => config.by_number().is_some() && starts_in_parts(scenario, peers),
         Graph::Counted => !scenario.needs_the_whole_graph(peers),
     });
     if let Some(peers) = peers {
