@@ -28,12 +28,13 @@ use self::party::{MOST_MESSAGES, MasksConfig, Party, SumConfig};
 use self::walk_sgd::{WalkParameters, WalkPeer, WalkSgdConfig};
 use self::weighted_erm::{ErmLearner, ErmVariant, WeightedErmConfig};
 use crate::learn::{Clipping, Loss};
+use crate::topology::Walk;
 
 pub use automatic::Automatic;
 pub use own_loss::{Problem, sample_moves};
 pub use per_peer::PerPeer;
 pub use step_noise::StepNoise;
-pub use weights::{LearnerNoise, Weights};
+pub use weights::{LearnerNoise, Shares, Weights};
 
 /// The scenario's `protocol:` section: what the peers run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,10 +126,10 @@ impl ProtocolConfig {
         }
     }
 
-    /// Whether every process of a run must know the whole graph: for the ways of tokens, for trees that
-    /// sums are made along, or for who shares masks with whom.
-    pub fn needs_the_whole_graph(&self) -> bool {
-        self.walk().is_some() || self.sum().is_some()
+    /// Whether tokens go to anybody, however far away: over shortest ways of the whole graph, with a count
+    /// for everybody on them.
+    pub fn walks_anywhere(&self) -> bool {
+        self.walk().is_some_and(|walk| walk.walk == Walk::Uniform)
     }
 
     /// How parties add up, to change it.

@@ -88,6 +88,10 @@ agree "a walk, uniform" scenarios/walk/bounds.yaml \
     --set repeat=1 --set data.samples.per-peer=100 --set protocol.walk-sgd.batch=5
 agree "a walk with decisions" scenarios/walk/policies.yaml \
     --set repeat=1 --set data.samples.per-peer=100 --set protocol.walk-sgd.batch=10
+agree "a walk among many peers" scenarios/walk/barabasi-albert.yaml \
+    --set repeat=2 --set 'topology={random-geometric: {peers: 1500, radius: 0.07}}' \
+    --set data.samples.per-peer=4 --set protocol.walk-sgd.batch=2 --set protocol.walk-sgd.updates=200 \
+    --set protocol.walk-sgd.walk=metropolis
 agree "weighted ERM, masked sums on a tree" scenarios/weighted-erm/masked-gradient.yaml \
     --set repeat=1 --set data.samples.per-peer=40
 agree "weighted ERM by gossip" scenarios/weighted-erm/gossip.yaml \
@@ -99,6 +103,10 @@ agree "federated by gossip" scenarios/federated/gossip.yaml \
 agree "federated, many parties" scenarios/federated/gossip.yaml \
     --set repeat=1 --set 'topology={torus: {rows: 34, columns: 32}}' --set data.samples.per-peer=4 \
     --set protocol.federated.communications=2
+agree "weighted ERM, masks along wires of many parties" scenarios/weighted-erm/masked-gradient.yaml \
+    --set repeat=1 --set 'topology={random-geometric: {peers: 1500, radius: 0.07}}' \
+    --set data.samples.per-peer=4 --set protocol.weighted-erm.steps=3 \
+    --set 'protocol.weighted-erm.sum={root: 700, masks: wires}'
 agree "queries of several learners" scenarios/queries/several-learners.yaml \
     --set repeat=1 --set data.samples.per-peer=40
 

@@ -204,6 +204,26 @@ impl Dealing<'_> {
         self.dimension
     }
 
+    /// Number of peers, those without rows included.
+    pub fn peers(&self) -> usize {
+        self.peers
+    }
+
+    /// What the labels mean, and how many classes there are of them; none where it is no task of several.
+    pub fn task(&self) -> (Task, usize) {
+        (self.config.source.task(), self.source.classes().len())
+    }
+
+    /// The number in the source of each training row, in peer order.
+    pub fn order(&self) -> &[u32] {
+        &self.dealt.order
+    }
+
+    /// How many times the most repeated training row was dealt.
+    pub fn multiplicity(&self) -> usize {
+        if self.config.partition.repeats_rows() { self.dealt.multiplicity() } else { 1 }
+    }
+
     /// Makes the rows of these peers. Rows that are prepared one by one are made for them alone; where
     /// statistics of all rows, or copies, are needed, all are made and the others let go.
     ///

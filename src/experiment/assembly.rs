@@ -4,25 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::each_peer::EachPeer;
+use super::parts::{Findings, Home, Known, Masking, Surroundings, Tree, placed};
 use super::run::ExperimentError;
-use super::server::mask_graph;
+use super::server::{holders, mask_graph};
+use super::statement::left_with;
 use super::walk::{WalkPlan, optima};
-use crate::data::{self, Dealing, LocalData, Others, Partitioned, Prepared, Whose};
+use crate::data::{self, LocalData, Others, Partitioned, Prepared, Whose};
 use crate::learn::{
     Central, Loss, Objective, Regulariser, axpy, central_optimum, flat_optimum, stationary_point,
     svm_optimum,
 };
 use crate::measure::{
-    Accounting, Comparison, FILMED_PEERS, Metric, Perturbed, RunSize, Scorer, Shape, SumShape,
-    Thinning, TokenShape, What,
+    Accounting, Comparison, Metric, Perturbed, RunSize, Scorer, Shape, SumShape, Thinning,
+    TokenShape, What,
 };
-use crate::network::{Layout, NetworkError, Ranks, Schedule};
+use crate::network::{Layout, Schedule};
 use crate::privacy::randomized_response::{Levels, coefficient};
-use crate::privacy::{Correction, MaskGraph, ObjectiveNoise, Pieces, Responses, randomise};
+use crate::privacy::{Correction, ObjectiveNoise, Pieces, Responses, randomise};
 use crate::protocol::ProtocolConfig;
+use crate::protocol::party::SumConfig;
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
-use crate::topology::{Excerpt, Topology};
+use crate::topology::Topology;
 use crate::units::{Epsilon, Members, PeerId, Round};
 
 /// Whether the optimum of the pooled problem is solved for.
@@ -34,29 +37,6 @@ pub enum Solve {
     IfMeasured,
     /// In no case: nothing will be measured.
     Never,
-}
-
-/// Where a process has its part of a run.
-#[derive(Clone, Copy)]
-pub(super) struct Home<'a> {
-    /// The processes.
-    pub ranks: &'a dyn Ranks,
-    /// Workers of each.
-    pub workers: usize,
-}
-
-impl Home<'_> {
-    /// What this rank came to, if all came to something; else why not, and on which rank.
-    pub(super) fn agreed<T>(self, own: Result<T, ExperimentError>) -> Result<T, ExperimentError> {
-        let told = own.as_ref().map(drop).map_err(ToString::to_string);
-        let all = self.ranks.all_of(&told)?;
-        let own = own?;
-        let failed = (0..).zip(all).find_map(|(rank, told)| Some((rank, told.err()?)));
-        match failed {
-            Some((rank, message)) => Err(NetworkError::Rank { rank, message }.into()),
-            None => Ok(own),
-        }
-    }
 }
 
 /// All that a repeat starts from.
@@ -88,17 +68,24 @@ pub struct Assembly {
     /// The walk, where tokens walk.
     pub plan: Option<WalkPlan>,
     /// Who shares seeds with whom, where addends of sums are masked.
-    pub masks: Option<MaskGraph>,
+    pub masks: Option<Masking>,
+    /// With how many parties' noise a neighbour is left, of each peer: where addends are masked, some see
+    /// less than others, and this process leads.
+    pub(super) left: Option<EachPeer<u32>>,
     /// Whether models are made by sums of all parties, on whose samples together they are scored.
     pooled: bool,
     /// Who runs whom, where there are several ranks.
     pub(super) layout: Option<Layout>,
     /// The number of this rank.
     rank: usize,
+    /// Whether every rank has its own part of graph and data alone.
+    pub(super) in_parts: bool,
     /// Whether measured rows stay on their ranks: those of many peers, not of tokens.
     pub(super) surveyed: bool,
-    /// How many samples each peer has, where this process leads and has not them all.
-    samples: Option<EachPeer<u32>>,
+    /// How many samples each peer has, where this process leads, or weights parties by it.
+    samples: EachPeer<u32>,
+    /// What is known here of the graph beyond the own rows, where others are elsewhere.
+    surroundings: Surroundings,
     /// How many neighbours each peer has, where this process leads.
     degrees: EachPeer<u32>,
 }
@@ -137,13 +124,13 @@ impl Assembly {
             Solve::Never => false,
         };
         let rank = home.map_or(0, |home| home.ranks.rank());
-        let surveyed = home.is_some() && scenario.protocol.walk().is_none() && n > FILMED_PEERS;
-        // Sums need the whole graph, and how many samples everybody has.
-        let in_parts = surveyed && scenario.protocol.sum().is_none();
+        let in_parts = home.is_some() && scenario.runs_in_parts(n);
+        let surveyed = in_parts && scenario.protocol.walk().is_none();
         let deal_streams = scenario.data.streams(scenario.seed, repeat);
         // Of many peers whose neighbours follow from their numbers nobody needs the whole graph.
         let rule = scenario.topology.by_number().filter(|_| in_parts);
-        let whole = rank == 0 || scenario.protocol.needs_the_whole_graph();
+        let whole = rank == 0 || scenario.needs_the_whole_graph(n);
+        let sums = scenario.protocol.sum().is_some();
         let begin = || {
             let resampled = repeat > 0 && scenario.topology.resamples();
             let build = |streams| Ok::<_, ExperimentError>(scenario.topology.build(streams, base)?);
@@ -155,40 +142,62 @@ impl Assembly {
             };
             let (config, intercept) = (&scenario.data, scenario.model.intercept);
             let few = home.is_some();
-            Ok((topology, data::deal(config, n, intercept, &deal_streams, base, few)?))
+            let dealing = data::deal(config, n, intercept, &deal_streams, base, few)?;
+            // Of many peers no rank but the first need know who has how many, unless they count by it.
+            let counted = if rank == 0 || !in_parts || sums { n } else { 0 };
+            let samples: EachPeer<u32> =
+                (0..counted).map(|k| dealing.rows(PeerId::new(k)) as u32).collect();
+            let known = match (&rule, &topology) {
+                (Some(rule), _) => Some(Known::Rule(rule)),
+                (None, topology) => topology.as_ref().map(|whole| Known::Rows(whole)),
+            };
+            let known = known.filter(|_| rank == 0);
+            let degrees =
+                known.map(|known| (0..n).map(|k| known.degree(PeerId::new(k)) as u32).collect());
+            let findings = known
+                .filter(|_| in_parts)
+                .map(|known| Findings::of(scenario, known, &samples, (repeat, base)));
+            let findings = findings.transpose()?;
+            Ok((topology, dealing, samples, degrees.unwrap_or_default(), findings))
         };
-        let (topology, dealing) = match home {
+        let (topology, dealing, samples, degrees, mut findings) = match home {
             Some(home) => home.agreed(begin())?,
             None => begin()?,
         };
-        let degree = |k| match (&rule, &topology) {
-            (Some(rule), _) => rule.degree(PeerId::new(k)) as u32,
-            (None, whole) => whole.as_ref().map_or(0, |whole| whole.degree(PeerId::new(k)) as u32),
-        };
-        let degrees = if rank == 0 { (0..n).map(degree).collect() } else { EachPeer::default() };
         let placed = match home {
-            Some(home) => Some(placed(scenario, home, in_parts, topology.as_ref(), &dealing)?),
+            Some(home) => {
+                let found = (topology.as_ref(), findings.as_ref());
+                Some(placed(scenario, home, in_parts, found, &dealing)?)
+            }
             None => None,
         };
+        let mut left = findings.as_mut().and_then(|findings| findings.left.take());
+        drop(findings);
+        let walk = scenario.protocol.walk();
+        let plan =
+            walk.map(|walk| WalkPlan::of(walk, &dealing, &streams, !in_parts)).transpose()?;
         let whose = match &placed {
-            Some((layout, _)) if rank > 0 || !looks_at_all(scenario, solves) => Whose::Some {
-                peers: Members::listed(layout.peers_of(rank).collect()),
-                // Users answer for their labels by who they are; and theory, for few peers, looks at all.
-                others: match topology.is_some() {
-                    _ if scenario.privacy.labels.is_some() => Others::Labels,
-                    _ if in_parts => Others::Nothing,
-                    _ if rank == 0 => Others::Labels,
-                    true => Others::Rows,
-                    false => Others::Nothing,
-                },
-            },
+            Some((layout, ..)) if rank > 0 || !looks_at_all(scenario, in_parts, solves) => {
+                Whose::Some {
+                    peers: Members::listed(layout.peers_of(rank).collect()),
+                    // Users answer for their labels by who they are; and theory, for few peers, looks at all.
+                    others: match topology.is_some() {
+                        _ if scenario.privacy.labels.is_some() => Others::Labels,
+                        _ if in_parts => Others::Nothing,
+                        _ if rank == 0 => Others::Labels,
+                        true => Others::Rows,
+                        false => Others::Nothing,
+                    },
+                }
+            }
             _ => Whose::Everybody,
         };
-        let (layout, part) = placed.unzip();
+        let (layout, part, surroundings) = match placed {
+            Some((layout, part, around)) => (Some(layout), Some(part), around),
+            None => (None, None, Surroundings::default()),
+        };
         let topology =
             part.or(topology).expect("one process has the whole graph, a rank at least its part");
-        let samples = (in_parts && rank == 0)
-            .then(|| (0..n).map(|k| dealing.rows(PeerId::new(k)) as u32).collect());
         let mut data = dealing.prepare(whose)?;
         let test = data.test.take();
         let responses = randomised_labels(scenario, &data, &streams)?;
@@ -201,8 +210,6 @@ impl Assembly {
         let perturbed = (responses.is_some() || linear.is_some())
             .then(|| Perturbed { train: Arc::clone(&seen), linear: linear.unwrap_or_default() });
         let is_perturbed = perturbed.is_some();
-        let walk = scenario.protocol.walk();
-        let plan = walk.map(|walk| WalkPlan::of(walk, &data)).transpose()?;
         let has_test = test.is_some();
         let thinning = Thinning::of(
             &scenario.measure,
@@ -270,7 +277,7 @@ impl Assembly {
                 }),
             },
         );
-        let parties = data.train.ids().filter(|&peer| data.train.rows(peer) > 0).count();
+        let parties = holders(&samples);
         if let Some(sum) = scenario.protocol.sum()
             && sum.colluders as usize >= parties
         {
@@ -280,7 +287,16 @@ impl Assembly {
             );
             return Err(ExperimentError::Protocol(message));
         }
-        let masks = mask_graph(scenario, &topology, repeat, base)?;
+        let masks = match in_parts {
+            true => Masking::near(scenario, &topology, &surroundings),
+            false => mask_graph(scenario, &topology, repeat, base)?.map(Masking::Whole),
+        };
+        if rank == 0
+            && scenario.protocol.hides_more_from_readers()
+            && let (false, Some(Masking::Whole(graph))) = (in_parts, &masks)
+        {
+            left = Some(left_with(graph, &topology, &samples));
+        }
         let labels = responses.as_ref().and_then(Responses::summary);
         let corrected = scenario.privacy.labels.as_ref();
         let corrected = corrected.filter(|labels| labels.loss == Correction::Unbiased);
@@ -294,6 +310,7 @@ impl Assembly {
         Ok(Self {
             layout,
             rank,
+            in_parts,
             surveyed,
             samples,
             degrees,
@@ -311,6 +328,8 @@ impl Assembly {
             accounting,
             plan,
             masks,
+            left,
+            surroundings,
             pooled: scenario.protocol.sum().is_some(),
         })
     }
@@ -369,10 +388,18 @@ impl Assembly {
     }
 
     /// How many training samples each peer has.
-    pub(super) fn samples(&self) -> EachPeer<u32> {
-        let train = &self.data.train;
-        let rows = || train.ids().map(|peer| train.rows(peer) as u32).collect();
-        self.samples.clone().unwrap_or_else(rows)
+    pub(super) fn samples(&self) -> &EachPeer<u32> {
+        &self.samples
+    }
+
+    /// How many neighbours a peer of this process, or a neighbour of one, has.
+    pub(super) fn degree(&self, peer: PeerId) -> u32 {
+        self.surroundings.degree(peer).unwrap_or_else(|| self.topology.degree(peer) as u32)
+    }
+
+    /// The tree that these sums go up, as far as it is known here; none where parties gossip.
+    pub(super) fn tree(&self, sum: &SumConfig) -> Result<Option<Tree<'_>>, ExperimentError> {
+        Tree::of(sum, &self.topology, &self.surroundings)
     }
 
     /// The plan of a walk.
@@ -400,76 +427,15 @@ impl Assembly {
     }
 }
 
-/// Who runs whom, and what this rank needs of the graph. Where neighbours follow from a peer's number every
-/// rank finds both out alone; otherwise rank 0, which has the whole graph, tells the others, and keeps no
-/// more than its own part if all have `in_parts` what there is.
-fn placed(
-    scenario: &Scenario,
-    Home { ranks, workers }: Home<'_>,
-    in_parts: bool,
-    whole: Option<&Arc<Topology>>,
-    dealing: &Dealing<'_>,
-) -> Result<(Layout, Arc<Topology>), ExperimentError> {
-    let (rank, size) = (ranks.rank(), ranks.size());
-    let load = |peer, degree| load(scenario, dealing.rows(peer), degree, dealing.dimension());
-    let everywhere = scenario.protocol.needs_the_whole_graph();
-    if let Some(rule) = scenario.topology.by_number().filter(|_| !everywhere) {
-        let n = rule.peers();
-        let weight = |peer| load(peer, rule.degree(peer));
-        let layout = Layout::by_number(n, weight, size, workers);
-        let own = || Members::listed(layout.peers_of(rank).collect());
-        let links = rule.links();
-        let part = || Excerpt::of((n, links), &own(), |peer, row| rule.neighbours(peer, row));
-        let topology = whole.cloned().unwrap_or_else(|| Arc::new(part().into()));
-        return Ok((layout, topology));
-    }
-    let layout = whole.map(|whole| {
-        let weight = |peer| load(peer, whole.degree(peer));
-        Layout::new(whole, weight, size, workers)
-    });
-    if everywhere {
-        return Ok(layout.zip(whole.cloned()).expect("every rank has the whole graph"));
-    }
-    let part = |other| {
-        let (layout, whole) = (layout.as_ref()?, whole?);
-        let excerpt = whole.excerpt(&Members::listed(layout.peers_of(other).collect()));
-        Some((layout.standing(&excerpt), excerpt))
-    };
-    let told = ranks.scattered(part)?;
-    let told = if rank == 0 && in_parts { part(0) } else { told };
-    match (told, layout.zip(whole.cloned())) {
-        (Some((standing, excerpt)), all) => {
-            let layout = Layout::near(standing, rank, &excerpt);
-            let mut own = Topology::from(excerpt);
-            if let Some((_, whole)) = all {
-                own = own.named_as(&whole);
-            }
-            Ok((layout, Arc::new(own)))
-        }
-        (None, Some(all)) => Ok(all),
-        (None, None) => unreachable!("rank 0 has the whole graph, and tells every other of it"),
-    }
-}
-
-/// Whether rank 0 needs the samples of all peers: to solve the pooled problem, or to score on all of
-/// them what tokens carry or sums make.
-fn looks_at_all(scenario: &Scenario, solves: impl Fn(bool) -> bool) -> bool {
+/// Whether rank 0 needs the samples of all peers: to solve the pooled problem, to score on all of them what
+/// tokens carry or sums make, or, of few peers, to say what theory expects of either.
+fn looks_at_all(scenario: &Scenario, in_parts: bool, solves: impl Fn(bool) -> bool) -> bool {
     let measures = |what| scenario.measure.has(what);
-    let pooled = scenario.protocol.walk().is_some() || scenario.protocol.sum().is_some();
-    pooled || solves(measures(What::Optimum) || measures(What::Average))
-}
-
-/// About how much work a round is to a peer, from what is public of it: ranks get equal shares.
-fn load(scenario: &Scenario, rows: usize, degree: usize, dimension: usize) -> u64 {
-    let (rows, degree) = (rows as u64, degree as u64);
-    match &scenario.protocol {
-        ProtocolConfig::Admm(_) => 4 * rows + dimension as u64 + degree,
-        ProtocolConfig::GradientDescent(_) | ProtocolConfig::GradientTracking(_) => rows + degree,
-        ProtocolConfig::WalkSgd(_)
-        | ProtocolConfig::WeightedErm(_)
-        | ProtocolConfig::Federated(_)
-        | ProtocolConfig::GradientQueries(_) => rows,
-    }
+    let walk = scenario.protocol.walk().is_some();
+    let tokens = walk && (measures(What::Risk) || measures(What::Train));
+    let pooled = walk || scenario.protocol.sum().is_some();
+    let few = pooled && !in_parts;
+    few || tokens || solves(measures(What::Optimum) || measures(What::Average))
 }
 
 /// What the users answer, where the scenario has them randomise their labels.

@@ -1,18 +1,13 @@
 //! What a scenario promises over all its repeats: where graphs or numbers of samples are drawn for
 //! each, the worst of them.
 
-use std::sync::Arc;
-
 use super::assembly::{Assembly, Solve};
-use super::each_peer::EachPeer;
 use super::observed::worst;
+use super::parts::Masking;
 use super::repeat::RepeatResult;
 use super::run::{ExperimentError, Resolved};
-use super::server::mask_graph;
 use super::statement::{Holdings, Statement, against_coalition, statement};
-use crate::random::Streams;
-use crate::scenario::{Checked, Scenario};
-use crate::topology::Topology;
+use crate::scenario::Checked;
 use crate::units::{Epsilon, PeerId};
 
 /// What a scenario promises before it is run.
@@ -23,14 +18,22 @@ use crate::units::{Epsilon, PeerId};
 /// # Errors
 /// Graphs or data that cannot be had.
 pub fn promise(asked: &Checked, resolved: &Resolved) -> Result<Statement, ExperimentError> {
+    let (base, graph) = (asked.base(), asked.topology());
+    let here = |repeat| Assembly::new(&resolved.scenario, base, graph, repeat, Solve::Never);
+    promise_of(asked, resolved, here)
+}
+
+/// The same by repeats that are assembled here, or on all ranks.
+fn promise_of(
+    asked: &Checked,
+    resolved: &Resolved,
+    assemble: impl Fn(u32) -> Result<Assembly, ExperimentError>,
+) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
     let varies = scenario.topology.resamples() || scenario.data.deal_varies();
     let of = |repeat| {
-        let assembly =
-            Assembly::new(scenario, asked.base(), asked.topology(), repeat, Solve::Never)?;
-        let samples = assembly.samples();
-        let holdings = holdings(&assembly, &samples);
-        Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings))
+        let assembly = assemble(repeat)?;
+        Ok(statement(asked.scenario(), scenario, &assembly.topology, holdings(&assembly)))
     };
     let others = 1..if varies { scenario.repeat } else { 1 };
     others.map(of).try_fold(of(0)?, |whole, next| next.map(|next| worse(whole, next)))
@@ -48,37 +51,38 @@ pub fn coalition(
 ) -> Result<Vec<(Vec<PeerId>, Epsilon)>, ExperimentError> {
     let scenario = &resolved.scenario;
     let assembly = Assembly::new(scenario, asked.base(), asked.topology(), 0, Solve::Never)?;
-    let samples = assembly.samples();
-    let holdings = holdings(&assembly, &samples);
+    let holdings = holdings(&assembly);
     Ok(against_coalition(scenario, &assembly.topology, holdings, members))
 }
 
-fn holdings<'a>(assembly: &'a Assembly, samples: &'a EachPeer<u32>) -> Holdings<'a> {
+fn holdings(assembly: &Assembly) -> Holdings<'_> {
     let plan = assembly.plan.as_ref();
     Holdings {
-        samples,
+        samples: assembly.samples(),
         degrees: assembly.degrees(),
         dimension: assembly.seen.dimension(),
         tasks: plan.map_or(1, |plan| plan.tasks.count()),
         repetition: plan.map_or(1.0, |plan| plan.repetition),
         copies: assembly.data.multiplicity,
-        masks: assembly.masks.as_ref(),
+        masks: assembly.masks.as_ref().and_then(Masking::whole),
+        left: assembly.left.as_ref(),
     }
 }
 
-/// What it promised for these repeats of a run.
+/// What it promised for these repeats of a run. Where there are none, since it was interrupted before, they
+/// are assembled for it.
 ///
 /// # Errors
-/// A graph that cannot be had again.
+/// A repeat that cannot be assembled.
 pub(super) fn promised(
     asked: &Checked,
     resolved: &Resolved,
     repeats: &[RepeatResult],
+    assemble: impl Fn(u32) -> Result<Assembly, ExperimentError>,
 ) -> Result<Statement, ExperimentError> {
     let scenario = &resolved.scenario;
-    let of = |topology: &Topology, repeat: &RepeatResult| {
+    let of = |repeat: &RepeatResult| {
         let tokens = repeat.tokens.as_ref();
-        let masks = mask_graph(scenario, topology, repeat.repeat, asked.base())?;
         let holdings = Holdings {
             samples: &repeat.samples,
             degrees: &repeat.degrees,
@@ -86,13 +90,13 @@ pub(super) fn promised(
             tasks: tokens.map_or(1, |tokens| tokens.tasks),
             repetition: tokens.map_or(1.0, |tokens| tokens.repetition),
             copies: repeat.multiplicity,
-            masks: masks.as_ref(),
+            masks: None,
+            left: repeat.sums.as_ref().and_then(|sums| sums.left.as_ref()),
         };
-        Ok::<_, ExperimentError>(statement(asked.scenario(), scenario, topology, holdings))
+        statement(asked.scenario(), scenario, asked.topology(), holdings)
     };
     let Some((first, others)) = repeats.split_first() else {
-        // Interrupted before anything ran.
-        return promise(asked, resolved);
+        return promise_of(asked, resolved, assemble);
     };
     let resamples = scenario.topology.resamples();
     let repetition = |repeat: &RepeatResult| repeat.tokens.as_ref().map(|t| t.repetition);
@@ -101,22 +105,7 @@ pub(super) fn promised(
         resamples || dealt
     };
     let others = others.iter().filter(differs);
-    others
-        .map(|repeat| of(&*graph(asked, scenario, repeat.repeat)?, repeat))
-        .try_fold(of(asked.topology(), first)?, |whole, next| next.map(|next| worse(whole, next)))
-}
-
-/// The graph of a repeat after the first, as far as it takes more than everybody's number of neighbours.
-fn graph(
-    asked: &Checked,
-    scenario: &Scenario,
-    repeat: u32,
-) -> Result<Arc<Topology>, ExperimentError> {
-    if scenario.topology.resamples() && scenario.protocol.needs_the_whole_graph() {
-        Ok(Arc::new(scenario.topology.build(&Streams::new(scenario.seed, repeat), asked.base())?))
-    } else {
-        Ok(asked.topology().clone())
-    }
+    Ok(others.map(of).fold(of(first), worse))
 }
 
 /// Both statements in one: the worse of each claim. The growth over the rounds is told of the one

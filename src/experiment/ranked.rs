@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::assembly::{Assembly, Home, Solve};
+use super::assembly::{Assembly, Solve};
 use super::directory::RunDirectory;
+use super::parts::Home;
 use super::run::{
     ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
 };
@@ -115,6 +116,7 @@ impl<'a> Leader<'a> {
         scenario: &Scenario,
         checked: &Checked,
         repeat: u32,
+        solve: Solve,
     ) -> Result<Assembly, ExperimentError> {
         self.order(Some(Order::Assemble(repeat)))?;
         let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +125,7 @@ impl<'a> Leader<'a> {
         drop(graph);
         let first = first.unwrap_or_else(|| Arc::clone(checked.topology()));
         let home = (&self.ranks as &dyn Ranks, self.workers);
-        assemble(home, scenario, (checked, first), repeat, Solve::IfMeasured)
+        assemble(home, scenario, (checked, first), repeat, solve)
     }
 
     /// Has the others run what was assembled, together with this rank: the ranks.
@@ -245,65 +247,121 @@ fn assemble(
         let known = [&assembly.optimum, &assembly.clean].map(|best| Some(best.as_ref()?.w.clone()));
         let aims = ranks.from_lead(Some(known))?;
         assembly.scorer.aim_at(aims.unwrap_or_default());
+    }
+    if assembly.in_parts {
         let mut labels = ExactSum::default();
         ranks.each_taken(assembly.scorer.label_sum(), |more| labels.join(&more))?;
-        assembly.scorer.know_labels(labels);
+        let mut classes: Vec<u64> = Vec::new();
+        ranks.each_taken(assembly.scorer.class_counts(), |more| {
+            classes.resize(more.len(), 0);
+            classes.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        })?;
+        assembly.scorer.know_labels(labels, classes);
     }
     Ok(assembly)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::each_peer::EachPeer;
     use super::*;
     use crate::network::InProcess;
     use crate::scenario::Graph;
-    use crate::units::PeerId;
+    use crate::units::{Members, PeerId};
 
-    /// Every rank, the first as well, has the rows of its own peers, and all of them together have all.
+    /// What a rank has of graph and data, and knows of all.
+    struct Held {
+        topology: Arc<Topology>,
+        labels: usize,
+        degrees: EachPeer<u32>,
+    }
+
+    impl Held {
+        fn of(assembly: &Assembly) -> Self {
+            Self {
+                topology: Arc::clone(&assembly.topology),
+                labels: assembly.data.train.labels().len(),
+                degrees: assembly.degrees().clone(),
+            }
+        }
+    }
+
+    /// What each of three ranks has after the first repeat was assembled, and the whole graph.
+    fn assembled(graph: &str, protocol: &str, what: &str) -> (Vec<Held>, Arc<Topology>) {
+        let text = format!(
+            "name: a\nseed: 1\ntopology: {graph}\n\
+             data: {{source: twonorm, samples: {{per-peer: 2}}, preprocess: [unit-sphere]}}\n\
+             model: {{loss: logistic, regularisation: 1}}\n\
+             protocol: {protocol}\nmeasure: {{what: [{what}]}}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.yaml");
+        std::fs::write(&file, text).unwrap();
+        let read = |graph| Checked::load_with(&file, &[], graph).unwrap();
+        let ends = InProcess::run(3, |ranks| {
+            if ranks.leads() {
+                let mut checked = read(Graph::Led);
+                let lent = checked.let_go_of_graph();
+                let leader = Leader::new(ranks, 1).with_graph(lent);
+                let (scenario, solve) = (checked.scenario(), Solve::IfMeasured);
+                let assembly = leader.assemble(scenario, &checked, 0, solve).unwrap();
+                assert!(leader.graph.lock().unwrap().is_none(), "no other repeat asks for it");
+                return Held::of(&assembly);
+            }
+            let checked = read(Graph::Counted);
+            let Ok(Some(Order::Assemble(0))) = ranks.from_lead::<Order>(None) else {
+                panic!("the first thing to do is to assemble");
+            };
+            let first = Arc::clone(checked.topology());
+            let (home, scenario) = ((ranks, 1), checked.scenario());
+            let assembly = assemble(home, scenario, (&checked, first), 0, Solve::Never).unwrap();
+            assert!(ranks.from_lead::<Order>(None).unwrap().is_none());
+            Held::of(&assembly)
+        });
+        (ends, Arc::clone(read(Graph::Whole).topology()))
+    }
+
+    /// Every rank, the first as well, has the rows of its own peers, of graph and data, and all of them
+    /// together have all.
     #[test]
     fn nobody_has_the_whole_graph_of_many_peers() {
-        for graph in ["{ring: {peers: 1201}}", "{random-geometric: {peers: 1100, radius: 0.08}}"] {
-            let text = format!(
-                "name: a\nseed: 1\ntopology: {graph}\n\
-                 data: {{source: twonorm, samples: {{per-peer: 1}}}}\n\
-                 model: {{loss: logistic, regularisation: 1}}\n\
-                 protocol: {{admm: {{rounds: 1, penalty: 1}}}}\nmeasure: {{what: [consensus]}}\n"
-            );
-            let folder = tempfile::tempdir().unwrap();
-            let file = folder.path().join("a.yaml");
-            std::fs::write(&file, text).unwrap();
-            let read = |graph| Checked::load_with(&file, &[], graph).unwrap();
-            let whole = read(Graph::Whole);
-            let ends = InProcess::run(3, |ranks| {
-                if ranks.leads() {
-                    let mut checked = read(Graph::Led);
-                    let lent = checked.let_go_of_graph();
-                    let leader = Leader::new(ranks, 1).with_graph(lent);
-                    let assembly = leader.assemble(checked.scenario(), &checked, 0).unwrap();
-                    assert!(leader.graph.lock().unwrap().is_none(), "no other repeat asks for it");
-                    return (assembly.topology.clone(), assembly.degrees().clone());
+        let masked = |masks: &str| {
+            format!(
+                "{{federated: {{variant: masked, communications: 1, steps: 1, noise: {{epsilon: 1}}, \
+                 sum: {{root: 7, masks: {masks}}}}}}}"
+            )
+        };
+        let others = "{graph: {random-regular: {peers: 1100, degree: 4}}}";
+        let walk =
+            |walk| format!("{{walk-sgd: {{walk: {walk}, batch: 1, step: {{constant: 0.1}}}}}}");
+        for (protocol, what) in [
+            ("{admm: {rounds: 1, penalty: 1}}".to_string(), "consensus"),
+            (walk("simple"), "walk"),
+            (walk("metropolis"), "walk"),
+            ("{weighted-erm: {variant: published, steps: 1, step: 1}}".to_string(), "risk"),
+            (masked("wires"), "risk"),
+            (masked(others), "risk"),
+        ] {
+            for graph in
+                ["{ring: {peers: 1100}}", "{random-geometric: {peers: 1100, radius: 0.08}}"]
+            {
+                let (ends, whole) = assembled(graph, &protocol, what);
+                let case = format!("{graph}, {protocol}");
+                let degree = |peer: PeerId| whole.degree(peer);
+                let degrees = whole.ids().map(|peer| degree(peer) as u32);
+                assert!(ends[0].degrees.iter().eq(degrees), "{case}");
+                for held in &ends {
+                    let part = &held.topology;
+                    assert!(!part.is_whole() && part.links() == whole.links(), "{case}");
+                    let own = part.members().map(Members::len).unwrap();
+                    assert!(own < 1100 && held.labels == 2 * own, "{case}");
                 }
-                let checked = read(Graph::Counted);
-                let Ok(Some(Order::Assemble(0))) = ranks.from_lead::<Order>(None) else {
-                    panic!("the first thing to do is to assemble");
-                };
-                let first = Arc::clone(checked.topology());
-                let (home, scenario) = ((ranks, 1), checked.scenario());
-                let assembly =
-                    assemble(home, scenario, (&checked, first), 0, Solve::Never).unwrap();
-                assert!(ranks.from_lead::<Order>(None).unwrap().is_none());
-                (assembly.topology.clone(), assembly.degrees().clone())
-            });
-            let whole = whole.topology();
-            let degree = |peer: PeerId| whole.degree(peer);
-            assert!(ends[0].1.iter().eq(whole.ids().map(|peer| degree(peer) as u32)), "{graph}");
-            for (part, _) in &ends {
-                assert!(!part.is_whole() && part.links() == whole.links(), "{graph}");
-            }
-            for peer in whole.ids() {
-                let here: Vec<usize> = ends.iter().map(|(part, _)| part.degree(peer)).collect();
-                assert_eq!(here.iter().max(), Some(&degree(peer)), "{graph}: {peer}");
-                assert_eq!(here.iter().sum::<usize>(), degree(peer), "{graph}: {peer}");
+                for peer in whole.ids() {
+                    let here: Vec<usize> =
+                        ends.iter().map(|held| held.topology.degree(peer)).collect();
+                    assert_eq!(here.iter().max(), Some(&degree(peer)), "{case}: {peer}");
+                    assert_eq!(here.iter().sum::<usize>(), degree(peer), "{case}: {peer}");
+                }
             }
         }
     }

@@ -11,7 +11,6 @@ use super::directory::DirectoryError;
 use super::each_peer::EachPeer;
 use super::filed::Filed;
 use super::run::Progress;
-use super::statement::left_with;
 use crate::learn::axpy;
 use crate::measure::{Divergence, Frames, LocalFigures, MeasuredRow, Reference, Thinning};
 use crate::network::{Journey, Parting};
@@ -186,14 +185,14 @@ pub struct SumResult {
     pub wires_tell_nothing: bool,
     /// What one neighbour learns of any one record, of its label and of all of it.
     pub neighbour: [Spent; 2],
+    /// With how many parties' noise a neighbour is left, of each peer; nothing without masks. A kept repeat
+    /// that does not say so is of another build.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub left: Option<EachPeer<u32>>,
 }
 
 /// What there is to say of sums, as far as it is known of some parties.
-pub(super) struct SumsSoFar {
-    /// A neighbour is left with the noise of so many parties, of each.
-    left: Vec<u32>,
-    result: SumResult,
-}
+pub(super) struct SumsSoFar(SumResult);
 
 impl SumsSoFar {
     /// Of nobody yet, where the noise in sums hides more from some than from others.
@@ -201,23 +200,19 @@ impl SumsSoFar {
         if !scenario.protocol.hides_more_from_readers() {
             return None;
         }
-        let topology = &assembly.topology;
-        let samples: EachPeer<u32> =
-            topology.ids().map(|peer| assembly.seen.rows(peer) as u32).collect();
-        // Those that its masks do not tell apart.
-        let left = assembly
-            .masks
-            .as_ref()
-            .map_or_else(|| vec![1; samples.len()], |graph| left_with(graph, topology, &samples));
-        let neighbour = [Spent::default(), Spent::default()];
-        let wires_tell_nothing = assembly.masks.is_some();
-        Some(Self { left, result: SumResult { wires_tell_nothing, neighbour } })
+        Some(Self(SumResult {
+            wires_tell_nothing: assembly.masks.is_some(),
+            neighbour: [Spent::default(), Spent::default()],
+            left: assembly.left.clone(),
+        }))
     }
 
     /// Takes what the parties from this one on have told.
     pub(super) fn take(&mut self, first: usize, exposures: &[Exposure]) {
-        let [label, record] = &mut self.result.neighbour;
-        for (exposure, &parties) in exposures.iter().zip(self.left.iter().skip(first)) {
+        let SumResult { neighbour: [label, record], left, .. } = &mut self.0;
+        for (party, exposure) in (first..).zip(exposures) {
+            // Those that its masks do not tell apart.
+            let parties = left.as_ref().and_then(|left| left.get(party)).unwrap_or(1);
             let part = 1.0 / f64::from(parties);
             label.raise(&exposure.label.repeated(part));
             record.raise(&exposure.record.repeated(part));
@@ -226,7 +221,7 @@ impl SumsSoFar {
 
     /// What there is to say of all.
     pub(super) fn result(self) -> SumResult {
-        self.result
+        self.0
     }
 }
 

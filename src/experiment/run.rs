@@ -293,15 +293,21 @@ pub(super) fn execute_with(
         Some(_) => (1, options),
         None => options.shared_out(scenario, left.len()),
     };
-    let here = |repeat| {
-        Assembly::new(scenario, checked.base(), checked.topology(), repeat, Solve::IfMeasured)
+    let here =
+        |repeat, solve| Assembly::new(scenario, checked.base(), checked.topology(), repeat, solve);
+    // What is looked at beside the runs: of many peers each rank has its own, as when it runs them.
+    let beside = |repeat, solve| match leader {
+        Some(leader) if checked.topology().peers() > PREDICTED_PEERS => {
+            leader.assemble(scenario, checked, repeat, solve)
+        }
+        _ => here(repeat, solve),
     };
     let one = |repeat: u32, progress: &mut dyn FnMut(Progress)| {
         let assembly = match leader {
-            Some(leader) => leader.assemble(scenario, checked, repeat)?,
-            None => here(repeat)?,
+            Some(leader) => leader.assemble(scenario, checked, repeat, Solve::IfMeasured)?,
+            None => here(repeat, Solve::IfMeasured)?,
         };
-        let beside = match repeat {
+        let told = match repeat {
             0 => (affordable(scenario, &assembly)?, pairwise(scenario, &assembly)),
             _ => (None, None),
         };
@@ -312,16 +318,16 @@ pub(super) fn execute_with(
         {
             directory.keep(&mut result)?;
         }
-        Ok::<_, ExperimentError>((result, assembly.metrics, beside))
+        Ok::<_, ExperimentError>((result, assembly.metrics, told))
     };
     let ran = super::repeat::all(&left, jobs, interrupt, one, progress);
     let mut metrics = Vec::new();
     let (mut theory, mut fresh, mut pairs) = (None, false, None);
     let mut interrupted = ran.len() < left.len();
     for outcome in ran {
-        let (result, measured, beside) = outcome?;
+        let (result, measured, told) = outcome?;
         if result.repeat == 0 {
-            (theory, pairs) = beside;
+            (theory, pairs) = told;
             fresh = true;
         }
         metrics = measured;
@@ -336,21 +342,15 @@ pub(super) fn execute_with(
     repeats.truncate(whole);
     let kept = repeats.first().is_some_and(|first| first.repeat == 0) && !fresh;
     if metrics.is_empty() || kept {
-        // The first repeat was kept: the shape of the figures, and theory, come from its data. Of many
-        // peers each rank then has its own, as when it runs them.
-        let assembly = match leader {
-            Some(leader) if checked.topology().peers() > PREDICTED_PEERS => {
-                leader.assemble(scenario, checked, 0)?
-            }
-            _ => here(0)?,
-        };
+        // The first repeat was kept: the shape of the figures, and theory, come from its data.
+        let assembly = beside(0, Solve::IfMeasured)?;
         theory = affordable(scenario, &assembly)?;
         pairs = pairwise(scenario, &assembly);
         metrics = assembly.metrics;
     }
     Ok(RunResult {
         fingerprint: fingerprint(&metrics, &repeats)?,
-        statement: promised(checked, &resolved, &repeats)?,
+        statement: promised(checked, &resolved, &repeats, |repeat| beside(repeat, Solve::Never))?,
         observed: over_repeats(&repeats, scenario.privacy.delta),
         topology: checked.topology().clone(),
         scenario: resolved.scenario,
@@ -570,7 +570,7 @@ fn run_repeat(
     };
     let ended = matches!(stop_reason, StopReason::Rounds | StopReason::Budget);
     if assembly.plan.is_some() && ended {
-        recorder.conclude(&totals, &partings);
+        recorder.conclude(&totals, &partings, assembly.samples().iter());
     }
     let Recorder { rows, seen, last, divergence, journeys, frames, .. } = recorder;
     if let Some(plan) = &assembly.plan
@@ -642,7 +642,7 @@ fn run_repeat(
         multiplicity: assembly.data.multiplicity,
         locals,
         degrees: assembly.degrees().clone(),
-        samples: assembly.samples(),
+        samples: assembly.samples().clone(),
         dimension,
         states: left.states,
         filed: left.filed,

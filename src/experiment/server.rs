@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::assembly::Assembly;
+use super::each_peer::EachPeer;
 use super::run::ExperimentError;
 use crate::learn::{Clipping, Loss, Regulariser};
 use crate::privacy::{Grid, MaskGraph, Masks, Mechanism, PooledNoise, Sensitivity, gaussian_mu};
@@ -22,10 +23,10 @@ use crate::protocol::party::{Learner, MasksConfig, Party, Sum, SumConfig};
 use crate::protocol::weighted_erm::{
     ErmLearner, ErmParameters, ErmVariant, WeightedErmConfig, carried,
 };
-use crate::protocol::{LearnerNoise, PerPeer, Problem, StepNoise, sample_moves};
+use crate::protocol::{LearnerNoise, PerPeer, Problem, Shares, StepNoise, Weights, sample_moves};
 use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
-use crate::topology::{SpanningTree, Topology};
+use crate::topology::Topology;
 use crate::units::{Delta, Epsilon, PeerId};
 
 pub(super) use forecast::{best_steps, most_local_steps, noise_place, quadratic};
@@ -44,12 +45,16 @@ pub(super) struct Server<'a> {
     scenario: &'a Scenario,
     assembly: &'a Assembly,
     sum: &'a SumConfig,
-    masks: Option<MaskGraph>,
     /// n_j.
-    samples: Vec<usize>,
+    samples: &'a EachPeer<u32>,
     /// m, the parties that have samples.
     parties: usize,
     problem: Problem,
+}
+
+/// How many of these parties have samples.
+pub(super) fn holders(samples: &EachPeer<u32>) -> usize {
+    samples.runs().filter(|(n, _)| *n > 0).map(|(_, parties)| parties).sum()
 }
 
 /// The mask graph of a repeat, where addends are masked: that of the first one in all, unless graphs are
@@ -79,9 +84,8 @@ pub(super) fn mask_graph(
 
 impl<'a> Server<'a> {
     pub(super) fn new(scenario: &'a Scenario, assembly: &'a Assembly, sum: &'a SumConfig) -> Self {
-        let seen = &assembly.seen;
-        let samples: Vec<usize> = seen.ids().map(|peer| seen.rows(peer)).collect();
-        let parties = samples.iter().filter(|&&n| n > 0).count();
+        let samples = assembly.samples();
+        let parties = holders(samples);
         let model = &scenario.model;
         let clipping = scenario.protocol.clipping();
         let moves = sample_moves(model.loss, clipping, scenario.reach())
@@ -96,8 +100,7 @@ impl<'a> Server<'a> {
             moves,
             unprotected: assembly.unprotected(),
         };
-        let masks = assembly.masks.clone();
-        Self { scenario, assembly, sum, masks, samples, parties, problem }
+        Self { scenario, assembly, sum, samples, parties, problem }
     }
 
     fn delta(&self) -> Delta {
@@ -108,15 +111,25 @@ impl<'a> Server<'a> {
         Draws::Streams(self.assembly.streams.family(purpose, 0))
     }
 
+    /// n_j of one party.
+    fn samples_of(&self, party: usize) -> usize {
+        self.samples.get(party).unwrap_or(0) as usize
+    }
+
+    /// What parties count.
+    fn shares(&self, weights: Weights) -> Shares {
+        weights.shares(self.samples.iter().map(|n| n as usize))
+    }
+
     /// The largest of a figure over the parties that have samples, by weight and number of samples.
-    fn greatest(&self, weights: &[f64], figure: impl Fn(f64, f64) -> f64) -> f64 {
-        let holders = self.samples.iter().zip(weights).filter(|(n, _)| **n > 0);
-        holders.map(|(&n, &weight)| figure(weight, n as f64)).fold(0.0, f64::max)
+    fn greatest(&self, shares: Shares, figure: impl Fn(f64, f64) -> f64) -> f64 {
+        let holders = self.samples.runs().map(|(n, _)| n as usize).filter(|&n| n > 0);
+        holders.map(|n| figure(shares.of(n), n as f64)).fold(0.0, f64::max)
     }
 
     /// How far one record moves the weighted mean of the parties' gradients.
-    fn mean_moves(&self, weights: &[f64]) -> f64 {
-        self.greatest(weights, |weight, n| weight * self.problem.moves.record / n)
+    fn mean_moves(&self, shares: Shares) -> f64 {
+        self.greatest(shares, |weight, n| weight * self.problem.moves.record / n)
     }
 
     /// The parts of noise of this deviation in a sum: each party adds 1/(m − t) of the variance.
@@ -128,41 +141,38 @@ impl<'a> Server<'a> {
 
     /// How sums of addends of at most this size are made. Without data nothing is added, and any grid
     /// does.
-    fn sum(&self, bound: f64) -> Result<Arc<Sum>, ExperimentError> {
-        let topology = &self.assembly.topology;
-        let exchanges = self.sum.exchanges();
-        let tree = match exchanges {
-            None => Some(SpanningTree::of(topology, PeerId(self.sum.root))?),
-            Some(_) => None,
-        };
+    fn sum(&self, bound: f64) -> Arc<Sum> {
+        let peers = self.assembly.topology.peers();
         // Rows are as long as they may be up to rounding, and so are gradients.
         let bound = if bound > 0.0 && bound.is_finite() { ROUNDING * bound } else { 1.0 };
-        Ok(Arc::new(Sum {
-            tree,
-            exchanges: exchanges.unwrap_or(1),
-            grid: Grid::new(topology.peers(), bound),
+        Arc::new(Sum {
+            exchanges: self.sum.exchanges().unwrap_or(1),
+            grid: Grid::new(peers, bound),
             noise: self.draws(Purpose::SumNoise),
-            parties: topology.peers(),
-        }))
+            parties: peers,
+        })
     }
 
     fn peers<L: Learner>(
         &self,
         sum: &Arc<Sum>,
         learner: impl Fn(usize, crate::data::LocalData) -> L,
-    ) -> Vec<Party<L>> {
+    ) -> Result<Vec<Party<L>>, ExperimentError> {
         let seeds = self.assembly.streams.family(Purpose::Masks, 0);
-        self.assembly.peers(|id, data, near| {
-            let masks = self.masks.as_ref().map(|graph| Masks::of(graph, id, seeds));
-            Party::new(id, learner(id.index(), data), near, masks, Arc::clone(sum))
-        })
+        let tree = self.assembly.tree(self.sum)?;
+        Ok(self.assembly.peers(|id, data, near| {
+            let partners = self.assembly.masks.as_ref().map(|masks| masks.partners(id));
+            let masks = partners.map(|partners| Masks::with(partners, id, seeds));
+            let branch = tree.as_ref().map(|tree| tree.branch(id));
+            Party::new(learner(id.index(), data), near, branch, masks, Arc::clone(sum))
+        }))
     }
 
     /// What a party adds, by its number of samples: to each gradient, to its last model or to a sum.
     fn erm_noise(
         &self,
         erm: &WeightedErmConfig,
-        weights: &[f64],
+        shares: Shares,
     ) -> impl Fn(usize) -> PooledNoise + use<> {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
         let (releases, way) = match variant.perturbs_output() {
@@ -175,12 +185,12 @@ impl<'a> Server<'a> {
         let own = |deviation: f64| PooledNoise { own: deviation, all: deviation };
         let of_all = match variant {
             ErmVariant::Local | ErmVariant::LocalOutput => None,
-            ErmVariant::Published => Some(own(unit * self.mean_moves(weights))),
+            ErmVariant::Published => Some(own(unit * self.mean_moves(shares))),
             ErmVariant::MaskedOutput | ErmVariant::MaskedGradient | ErmVariant::Jayaraman => {
-                Some(self.shared_out(unit * self.mean_moves(weights)))
+                Some(self.shared_out(unit * self.mean_moves(shares)))
             }
             ErmVariant::Central => {
-                Some(PooledNoise { own: 0.0, all: unit * self.mean_moves(weights) })
+                Some(PooledNoise { own: 0.0, all: unit * self.mean_moves(shares) })
             }
         };
         let record = self.problem.moves.record;
@@ -190,14 +200,16 @@ impl<'a> Server<'a> {
     /// The deviation of the noise in the mean of the parties' gradients, or of their last models: once
     /// all parties have added theirs.
     pub(super) fn erm_mean_noise(&self, erm: &WeightedErmConfig) -> f64 {
-        let weights = erm.effective_weights().of(&self.samples);
+        let shares = self.shares(erm.effective_weights());
+        let samples = self.samples();
+        let weights: Vec<f64> = samples.iter().map(|&n| shares.of(n)).collect();
         let shared = erm.noise.is_some_and(|noise| noise.shared);
-        let noise = self.erm_noise(erm, &weights);
+        let noise = self.erm_noise(erm, shares);
         match erm.variant {
             ErmVariant::Published if shared => noise(1).own,
             ErmVariant::Published => noise(1).own * root_of_squares(&weights),
             ErmVariant::Local | ErmVariant::LocalOutput => {
-                let parts = self.samples.iter().zip(&weights).filter(|(n, _)| **n > 0);
+                let parts = samples.iter().zip(&weights).filter(|(n, _)| **n > 0);
                 let parts = parts.map(|(&n, weight)| weight * noise(n).own);
                 root_of_squares(&parts.collect::<Vec<_>>())
             }
@@ -211,7 +223,8 @@ impl<'a> Server<'a> {
             true => ErmVariant::LocalOutput,
             false => ErmVariant::Local,
         };
-        self.erm_noise(&WeightedErmConfig { variant, ..erm.clone() }, &[])(n).own
+        let shares = self.shares(erm.effective_weights());
+        self.erm_noise(&WeightedErmConfig { variant, ..erm.clone() }, shares)(n).own
     }
 
     /// The parties of weighted DP-ERM.
@@ -220,9 +233,9 @@ impl<'a> Server<'a> {
         erm: &WeightedErmConfig,
     ) -> Result<Vec<Party<ErmLearner>>, ExperimentError> {
         let WeightedErmConfig { variant, steps, step, .. } = *erm;
-        let weights = erm.effective_weights().of(&self.samples);
-        let of = self.erm_noise(erm, &weights);
-        let records: usize = self.samples.iter().sum();
+        let shares = self.shares(erm.effective_weights());
+        let of = self.erm_noise(erm, shares);
+        let records: usize = self.samples.iter().map(|n| n as usize).sum();
         let weight_noise = erm.weight_noise.map(|noise| {
             let deviation = noise.deviation(records as f64, self.delta().0);
             (deviation, noise.shared, self.draws(Purpose::WeightNoise))
@@ -245,7 +258,7 @@ impl<'a> Server<'a> {
                 }
             }
         };
-        let sum = self.sum(self.greatest(&weights, bound))?;
+        let sum = self.sum(self.greatest(shares, bound));
         let parameters = Arc::new(ErmParameters {
             problem: self.problem,
             variant,
@@ -258,9 +271,10 @@ impl<'a> Server<'a> {
             weight_noise,
             curator: self.draws(Purpose::SumNoise),
         });
-        Ok(self.peers(&sum, |id, data| {
-            ErmLearner::new(data, weights[id], of(self.samples[id]), Arc::clone(&parameters))
-        }))
+        self.peers(&sum, |_, data| {
+            let (weight, noise) = (shares.of(data.rows()), of(data.rows()));
+            ErmLearner::new(data, weight, noise, Arc::clone(&parameters))
+        })
     }
 
     /// The parties of federated learning; K is known by now.
@@ -271,9 +285,9 @@ impl<'a> Server<'a> {
     ) -> Result<Vec<Party<FederatedLearner>>, ExperimentError> {
         let total_steps =
             federated.total_steps.unwrap_or(local_steps.saturating_mul(federated.communications));
-        let weights = federated.weights.of(&self.samples);
+        let shares = self.shares(federated.weights);
         let deviation = federated.noise.as_ref().map_or(0.0, |noise| {
-            noise.deviation(self.mean_moves(&weights), total_steps, self.delta())
+            noise.deviation(self.mean_moves(shares), total_steps, self.delta())
         });
         let noise = match federated.variant {
             FederatedVariant::Published => PooledNoise { own: deviation, all: deviation },
@@ -293,7 +307,7 @@ impl<'a> Server<'a> {
                 weight * (way * longest + room(noise.all)) + room(noise.own)
             }
         };
-        let sum = self.sum(self.greatest(&weights, bound))?;
+        let sum = self.sum(self.greatest(shares, bound));
         let parameters = Arc::new(FederatedParameters {
             problem: self.problem,
             variant: federated.variant,
@@ -305,17 +319,29 @@ impl<'a> Server<'a> {
                 shared: federated.noise.is_some_and(|noise| noise.shared),
             },
         });
-        Ok(self.peers(&sum, |id, data| {
-            FederatedLearner::new(data, weights[id], noise, Arc::clone(&parameters))
-        }))
+        self.peers(&sum, |_, data| {
+            let weight = shares.of(data.rows());
+            FederatedLearner::new(data, weight, noise, Arc::clone(&parameters))
+        })
+    }
+
+    /// What an owner's answers count.
+    fn query_share<'q>(
+        &self,
+        queries: &'q GradientQueriesConfig,
+    ) -> impl Fn(usize) -> f64 + use<'_, 'q> {
+        let counts = |(l, samples): (usize, u32)| {
+            let noise = queries.noise.as_ref();
+            let epsilon = noise.map_or(f64::NAN, |noise| noise.epsilon.of(PeerId::new(l)));
+            queries.counts(samples as usize, epsilon)
+        };
+        let total: f64 = self.samples.iter().enumerate().map(counts).sum();
+        move |l| counts((l, self.samples.get(l).unwrap_or(0))) / total
     }
 
     /// What each owner's answers count.
     pub(super) fn query_weights(&self, queries: &GradientQueriesConfig) -> Vec<f64> {
-        let epsilon = |l: usize| {
-            queries.noise.as_ref().map_or(f64::NAN, |noise| noise.epsilon.of(PeerId::new(l)))
-        };
-        queries.weights(&self.samples, epsilon)
+        (0..self.samples.len()).map(self.query_share(queries)).collect()
     }
 
     /// The noise of this law in each of owner l's answers to so many queries; none for answers in the
@@ -328,14 +354,14 @@ impl<'a> Server<'a> {
         l: usize,
     ) -> Option<Mechanism> {
         let noise = queries.noise.as_ref().filter(|_| self.adds_noise(queries, l))?;
-        let each = self.query_moves(Some(law)).record / self.samples[l] as f64;
+        let each = self.query_moves(Some(law)).record / self.samples_of(l) as f64;
         let epsilon = Epsilon(noise.epsilon.of(PeerId::new(l)));
         Some(answer_noise(law, each, count, epsilon, self.delta()))
     }
 
     /// Whether an owner has something to hide and hides it.
     fn adds_noise(&self, queries: &GradientQueriesConfig, l: usize) -> bool {
-        self.samples[l] > 0 && (l != self.sum.root as usize || queries.learner_noise)
+        self.samples_of(l) > 0 && (l != self.sum.root as usize || queries.learner_noise)
     }
 
     /// The owners that answer queries.
@@ -343,32 +369,38 @@ impl<'a> Server<'a> {
         &self,
         queries: &GradientQueriesConfig,
     ) -> Result<Vec<Party<QueryLearner>>, ExperimentError> {
-        let weights = self.query_weights(queries);
+        let share = self.query_share(queries);
         let law = queries.noise.as_ref().map(|noise| noise.mechanism);
         let problem = Problem { moves: self.query_moves(law), ..self.problem };
         let count = queries.queries();
-        let mechanisms: Vec<Option<Mechanism>> = match (&queries.noise, law) {
+        // The search for the noise of one serves all who ask for the same.
+        let one = match (&queries.noise, law) {
             (Some(QueryNoise { epsilon: PerPeer::Same(epsilon), .. }), Some(law)) => {
-                // The search for the noise of one serves all.
-                let one = answer_noise(law, 1.0, count, Epsilon(*epsilon), self.delta());
-                let moves = problem.moves.record;
-                let scaled = |l: usize| one.scaled(moves / self.samples[l] as f64);
-                let adds = |&l: &usize| self.adds_noise(queries, l);
-                (0..self.samples.len()).map(|l| Some(l).filter(adds).map(scaled)).collect()
+                Some(answer_noise(law, 1.0, count, Epsilon(*epsilon), self.delta()))
             }
-            (Some(_), Some(law)) => {
+            _ => None,
+        };
+        let of_each: Vec<Option<Mechanism>> = match law.filter(|_| one.is_none()) {
+            Some(law) => {
                 (0..self.samples.len()).map(|l| self.owner_noise(queries, law, count, l)).collect()
             }
-            _ => vec![None; self.samples.len()],
+            None => Vec::new(),
         };
-        let room = |l: usize| match mechanisms[l] {
+        let mechanism = |l: usize| match one {
+            Some(one) => {
+                let moves = problem.moves.record / self.samples_of(l) as f64;
+                self.adds_noise(queries, l).then(|| one.scaled(moves))
+            }
+            None => of_each.get(l).copied().flatten(),
+        };
+        let room = |l: usize| match mechanism(l) {
             None => 0.0,
             Some(Mechanism::Gaussian { deviation }) => NORMAL_ROOM * deviation,
             Some(Mechanism::Laplace { scale }) => LAPLACE_ROOM * scale,
         };
         let longest = 0.5 * self.problem.moves.record;
-        let bound = (0..self.samples.len()).map(|l| weights[l] * (longest + room(l)));
-        let sum = self.sum(bound.fold(0.0, f64::max))?;
+        let bound = (0..self.samples.len()).map(|l| share(l) * (longest + room(l)));
+        let sum = self.sum(bound.fold(0.0, f64::max));
         let parameters = Arc::new(QueryParameters {
             problem,
             algorithm: queries.algorithm,
@@ -378,9 +410,9 @@ impl<'a> Server<'a> {
             trajectories: queries.trajectories(),
             draws: self.draws(Purpose::StepNoise),
         });
-        Ok(self.peers(&sum, |id, data| {
-            QueryLearner::new(id, data, weights[id], mechanisms[id], Arc::clone(&parameters))
-        }))
+        self.peers(&sum, |id, data| {
+            QueryLearner::new(id, data, share(id), mechanism(id), Arc::clone(&parameters))
+        })
     }
 
     /// How far a sample's gradient moves in the norm of a mechanism.
@@ -438,8 +470,8 @@ impl Server<'_> {
     }
 
     /// n_j.
-    pub(super) fn samples(&self) -> &[usize] {
-        &self.samples
+    pub(super) fn samples(&self) -> Vec<usize> {
+        self.samples.iter().map(|n| n as usize).collect()
     }
 
     /// m, the parties that have samples.

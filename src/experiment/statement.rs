@@ -108,8 +108,10 @@ pub struct Holdings<'a> {
     pub repetition: f64,
     /// How often the most repeated record was dealt.
     pub copies: usize,
-    /// Who shares seeds with whom, where addends of sums are masked.
+    /// Who shares seeds with whom, where addends of sums are masked: for coalitions.
     pub masks: Option<&'a MaskGraph>,
+    /// With how many parties' noise a neighbour is left, of each peer, where addends are masked.
+    pub left: Option<&'a EachPeer<u32>>,
 }
 
 /// The statement of the scenario that was `asked` for, whose every `auto` is resolved in `scenario`,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::run::ExperimentError;
-use crate::data::{Partitioned, Prepared, Task};
+use crate::data::{Dealing, Partitioned, Task};
 use crate::learn::{
     Central, CentralError, Objective, Samples, Tasks, ball_optimum, central_optimum,
 };
@@ -13,9 +13,9 @@ use crate::policy::Needs;
 use crate::privacy::{Budget, repetition};
 use crate::protocol::MOST_ROUNDS;
 use crate::protocol::walk_sgd::{Cut, WalkParameters, WalkPeer, WalkSgdConfig};
-use crate::random::{Draws, Family, Purpose, Streams};
+use crate::random::{Draws, Purpose, Streams};
 use crate::scenario::Scenario;
-use crate::topology::{Routes, Walk, pick};
+use crate::topology::{Routes, Walk, pick_of};
 use crate::units::{Epsilon, PeerId, Round};
 
 /// A repeat's walk, before it begins.
@@ -25,8 +25,11 @@ pub struct WalkPlan {
     pub tasks: Tasks,
     /// Updates of each token.
     pub updates: Round,
-    /// Batches that each peer has to give to each task, all passes counted.
+    /// Batches that each peer has to give to each task, all passes counted; nothing where tokens keep to
+    /// neighbours and every process has its own peers alone.
     pub batches: Vec<u32>,
+    /// Where each task's token starts: at any peer with data, all equally likely.
+    pub starts: Vec<PeerId>,
     /// The greatest Σ over batches of (a record's copies there)², or over peers where one release may
     /// concern several batches: 1 where no record repeats.
     pub repetition: f64,
@@ -34,12 +37,16 @@ pub struct WalkPlan {
 
 impl WalkPlan {
     /// The walk of this repeat.
-    pub(super) fn of(walk: &WalkSgdConfig, data: &Prepared) -> Result<Self, ExperimentError> {
-        let train = &data.train;
-        let cuts: Vec<Cut> =
-            train.ids().map(|peer| Cut::new(train.rows(peer), walk.batch)).collect();
-        let of_peer = |cut: &Cut| u64::from(cut.batches()) * u64::from(walk.passes);
-        let all: u64 = cuts.iter().map(of_peer).sum();
+    pub(super) fn of(
+        walk: &WalkSgdConfig,
+        dealing: &Dealing<'_>,
+        streams: &Streams,
+        of_all: bool,
+    ) -> Result<Self, ExperimentError> {
+        let ids = || (0..dealing.peers()).map(PeerId::new);
+        let cuts = || ids().map(|peer| Cut::new(dealing.rows(peer), walk.batch));
+        let of_peer = |cut: Cut| u64::from(cut.batches()) * u64::from(walk.passes);
+        let all: u64 = cuts().map(of_peer).sum();
         let updates = walk.updates.map_or(all, |most| all.min(most.into()));
         if updates > MOST_ROUNDS {
             return Err(ExperimentError::Updates { updates, most: MOST_ROUNDS });
@@ -49,19 +56,25 @@ impl WalkPlan {
         if all > most {
             return Err(ExperimentError::Updates { updates: all, most });
         }
-        let tasks = match data.task {
-            Task::MultiClass => Tasks::PerClass(data.classes.len() as u32),
-            Task::Classification | Task::Regression => Tasks::One,
+        let tasks = match dealing.task() {
+            (Task::MultiClass, classes) => Tasks::PerClass(classes as u32),
+            (Task::Classification | Task::Regression, _) => Tasks::One,
+        };
+        let batches = cuts().map(|cut| of_peer(cut) as u32);
+        let start = |task| {
+            let mut draws = streams.family(Purpose::Walk, task).at(0, 0);
+            pick_of(batches.clone(), &mut draws).unwrap_or(PeerId(0))
         };
         Ok(Self {
             tasks,
             updates: Round(updates as u32),
-            batches: cuts.iter().map(|cut| of_peer(cut) as u32).collect(),
-            repetition: match (data.multiplicity, &walk.decision) {
+            starts: (0..tasks.count()).map(start).collect(),
+            batches: if of_all { batches.collect() } else { Vec::new() },
+            repetition: match (dealing.multiplicity(), &walk.decision) {
                 (..=1, _) => 1.0,
-                (_, None) => copies(data, &cuts),
+                (_, None) => copies(dealing.order(), cuts()),
                 // One release may concern several batches, and the record's copies in all of them.
-                (_, Some(_)) => copies(data, &whole(&cuts)),
+                (_, Some(_)) => copies(dealing.order(), cuts().map(whole)),
             },
         })
     }
@@ -72,21 +85,21 @@ impl WalkPlan {
     }
 }
 
-/// The same peers with all rows in one batch.
-fn whole(cuts: &[Cut]) -> Vec<Cut> {
-    cuts.iter().map(|cut| Cut::new(cut.rows(), u32::MAX)).collect()
+/// The same rows in one batch.
+fn whole(cut: Cut) -> Cut {
+    Cut::new(cut.rows(), u32::MAX)
 }
 
-/// Σ over batches of (copies)² of the record for which it is greatest.
-fn copies(data: &Prepared, cuts: &[Cut]) -> f64 {
-    let offsets = data.train.offsets();
-    let mut batch_of = Vec::with_capacity(data.rows.len());
+/// Σ over batches of (copies)² of the record for which it is greatest, among rows of peers with these
+/// batches, in their order.
+fn copies(rows: &[u32], cuts: impl Iterator<Item = Cut>) -> f64 {
+    let mut batch_of = Vec::with_capacity(rows.len());
     let mut before = 0;
-    for (cut, rows) in cuts.iter().zip(offsets.windows(2)) {
-        batch_of.extend((0..rows[1] - rows[0]).map(|row| before + cut.batch_of(row)));
+    for cut in cuts {
+        batch_of.extend((0..cut.rows()).map(|row| before + cut.batch_of(row)));
         before += cut.batches();
     }
-    repetition(&data.rows, |row| batch_of[row])
+    repetition(rows, |row| batch_of[row])
 }
 
 /// The optimum of each task, one after the other, with the mean over tasks of the objective there.
@@ -139,6 +152,7 @@ pub(super) fn peers(
     };
     let budget = scenario.measure.stop.and_then(|stop| stop.epsilon);
     let decides = walk.decision.is_some();
+    let family = |task| streams.family(Purpose::Walk, task);
     let parameters = Arc::new(WalkParameters {
         tasks: plan.tasks,
         loss: scenario.model.loss,
@@ -153,7 +167,7 @@ pub(super) fn peers(
             Walk::Uniform => Some(Arc::new(Routes::of(topology)?)),
             _ => None,
         },
-        tokens: (0..tasks).map(|task| start(streams, task, &plan.batches)).collect(),
+        tokens: (0..).zip(&plan.starts).map(|(task, &peer)| (peer, family(task))).collect(),
         remaining: plan.batches.clone().into(),
         noise,
         decisions: (0..if decides { tasks } else { 0 })
@@ -165,11 +179,12 @@ pub(super) fn peers(
         budget: budget.map(|epsilon| Budget::of_batches(Epsilon(epsilon), delta, plan.repetition)),
         averages: scenario.measure.has(What::Average),
     });
-    let d = assembly.seen.dimension();
+    let (d, looks) = (assembly.seen.dimension(), walk.walk == Walk::Metropolis);
     let starts: Vec<_> =
         (0..tasks).map(|task| streams.family(Purpose::PolicyStart, task)).collect();
     Ok(assembly.peers(|id, data, neighbours| {
-        let degrees = neighbours.iter().map(|&peer| topology.degree(peer) as u32).collect();
+        let near = neighbours.iter().filter(|_| looks);
+        let degrees = near.map(|&peer| assembly.degree(peer)).collect();
         let policies = walk.decision.iter().flat_map(|policy| {
             starts.iter().map(|family| policy.build(d, &mut family.stream(id.0.into())))
         });
@@ -177,41 +192,17 @@ pub(super) fn peers(
     }))
 }
 
-/// Where a task's token starts: at any peer with data, all equally likely; and the draws by which it
-/// goes on.
-fn start(streams: &Streams, task: u32, batches: &[u32]) -> (PeerId, Family) {
-    let family = streams.family(Purpose::Walk, task);
-    let peer = pick(batches, &mut family.at(0, 0)).unwrap_or(PeerId(0));
-    (peer, family)
-}
-
 #[cfg(test)]
 mod tests {
-    use ndarray::Array2;
-
     use super::*;
 
     #[test]
     fn copies_are_counted_by_batch() {
         // Two peers, batches of two: row 7 is twice in the first batch and once in another one.
-        let rows = vec![7, 7, 1, 2, 3, 7];
-        let x = Array2::zeros((6, 1));
-        let train = Arc::new(Partitioned::new(x, vec![1.0; 6], vec![0, 4, 6]));
-        let data = Prepared {
-            train,
-            test: None,
-            task: Task::Classification,
-            truth: None,
-            multiplicity: 3,
-            rows: rows.into(),
-            source_rows: 8,
-            declarations: Vec::new(),
-            features: Vec::new(),
-            classes: Vec::new(),
-        };
+        let rows = [7, 7, 1, 2, 3, 7];
         let cuts = [Cut::new(4, 2), Cut::new(2, 2)];
-        assert_eq!(copies(&data, &cuts), 4.0 + 1.0);
-        assert_eq!(copies(&data, &[Cut::new(4, 1), Cut::new(2, 2)]), 3.0);
-        assert_eq!(copies(&data, &whole(&cuts)), 4.0 + 1.0);
+        assert_eq!(copies(&rows, cuts.into_iter()), 4.0 + 1.0);
+        assert_eq!(copies(&rows, [Cut::new(4, 1), Cut::new(2, 2)].into_iter()), 3.0);
+        assert_eq!(copies(&rows, cuts.into_iter().map(whole)), 4.0 + 1.0);
     }
 }

@@ -100,8 +100,8 @@ pub struct Scorer {
     scored: Scored,
     /// The optima that models are compared with where they are: see [`aim_at`](Self::aim_at).
     aims: [Option<Vec<f64>>; 2],
-    /// The sum of all labels, where some are in other processes.
-    labels: Option<ExactSum>,
+    /// The sum of all labels, and how many are of each class, where some are in other processes.
+    labels: Option<(ExactSum, Vec<u64>)>,
     /// Of every so many peers the model goes to rank 0, where it is scored on everybody's samples.
     pick: Option<usize>,
 }
@@ -170,10 +170,19 @@ impl Scorer {
         self.train.labels().iter().copied().collect()
     }
 
-    /// Takes the sum of all labels from other processes, unless all labels are here.
-    pub fn know_labels(&mut self, sum: ExactSum) {
+    /// How many labels are here of each class; nothing where there is one task.
+    pub fn class_counts(&self) -> Vec<u64> {
+        let Tasks::PerClass(classes) = self.tasks else { return Vec::new() };
+        let mut counts = vec![0; classes as usize];
+        self.train.labels().iter().for_each(|&y| counts[y as usize] += 1);
+        counts
+    }
+
+    /// Takes the sum of all labels, and how many are of each class, from other processes, unless all labels
+    /// are here.
+    pub fn know_labels(&mut self, sum: ExactSum, classes: Vec<u64>) {
         if self.train.labels().len() < self.train.total_rows() {
-            self.labels = Some(sum);
+            self.labels = Some((sum, classes));
         }
     }
 
@@ -339,18 +348,18 @@ impl Scorer {
     /// The trivial model and the central optimum, where it is known.
     pub fn reference(&self, optimum: Option<&[f64]>) -> Reference {
         let n = self.train.peers();
-        let labels = self.train.labels().iter();
         let trivial_test = match (&self.test, self.tasks) {
             (None, _) => f64::NAN,
             (Some(test), Tasks::One) => {
-                let sum = self.labels.clone().unwrap_or_else(|| self.label_sum()).value();
+                let all = self.labels.as_ref().map(|(sum, _)| sum.clone());
+                let sum = all.unwrap_or_else(|| self.label_sum()).value();
                 let mean = sum / self.train.total_rows() as f64;
                 let constant = if self.loss.is_classification() { mean.signum() } else { mean };
                 score(self.loss, test.y.iter().map(|&y| (constant, y)))
             }
-            (Some(test), Tasks::PerClass(classes)) => {
-                let mut counts = vec![0_usize; classes as usize];
-                labels.for_each(|&y| counts[y as usize] += 1);
+            (Some(test), Tasks::PerClass(_)) => {
+                let all = self.labels.as_ref().map(|(_, classes)| classes.clone());
+                let counts = all.unwrap_or_else(|| self.class_counts());
                 let most = (0..counts.len()).rev().max_by_key(|&class| counts[class]).unwrap_or(0);
                 let right = test.y.iter().filter(|&&y| y as usize == most).count();
                 right as f64 / test.y.len() as f64

@@ -247,12 +247,18 @@ impl<'a> Recorder<'a> {
     ///
     /// Before that, a row adds up what each token has told of the record that it has told most of:
     /// never less than the ledger would say, and sometimes more.
-    pub fn conclude(&mut self, totals: &Totals, partings: &[Parting<LocalFigures>]) {
+    ///
+    /// `samples` says how many samples each peer has.
+    pub fn conclude(
+        &mut self,
+        totals: &Totals,
+        partings: &[Parting<LocalFigures>],
+        samples: impl Iterator<Item = u32>,
+    ) {
         let Some(last) = self.rows.last_mut() else {
             return;
         };
-        let holders = partings.iter().zip(self.train.ids());
-        let holders = holders.filter(|(_, peer)| self.train.rows(*peer) > 0);
+        let holders = partings.iter().zip(samples).filter(|(_, samples)| *samples > 0);
         let tests: Vec<f64> = holders.map(|(peer, _)| peer.local.test).collect();
         let (booked, privacy) = (Exposure::worst(&totals.exposures), self.compare.privacy);
         for (metric, value) in self.metrics.iter().zip(&mut last.values) {

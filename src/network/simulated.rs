@@ -45,7 +45,9 @@ use self::shard::Shard;
 pub use self::together::{Together, Turns};
 use super::error::{NAMED, NetworkError, panic_message};
 use super::links::Links;
-use super::observe::{Flow, Gathering, Parting, Probe, Row, Schedule, Totals, collect, parting};
+use super::observe::{
+    Flow, Gathering, Parting, Probe, Row, Schedule, Totals, by_peer, collect, parting,
+};
 use super::peer::Peer;
 use super::ranks::Ranks;
 use super::share::{Joining, Shelf};
@@ -163,13 +165,20 @@ pub(super) fn run_share<P: Peer, R: Probe>(
     // Where the engine itself failed, outside of any peer, it is not ours to dress up.
     let ends = ends.into_iter().map(|end| end.unwrap_or_else(|payload| resume_unwind(payload)));
     let mut ends: Vec<WorkerEnd<R::Local>> = ends.collect();
-    let Some(ranks) = ranks else { return outcome(ends, stopped, layout, topology) };
+    let order = layout.order();
+    let Some(ranks) = ranks else { return outcome(ends, stopped, order, topology) };
     // What each peer has told stays here, too, where rows do.
     let quiet = ends.iter_mut().flatten().flatten().filter(|_| stay);
     let told: Vec<Exposure> = quiet.flat_map(Quiet::summed_up).collect();
-    let ends = ranks.gathered(ends)?.into_iter().flatten().collect();
+    // Who stands where nobody knows of all, where each knows its own.
+    let standing = if stay { Vec::new() } else { layout.own_order(rank) };
+    let (mut all, mut order) = (Vec::new(), order.to_vec());
+    ranks.each_taken((ends, standing), |(ends, standing)| {
+        all.extend(ends);
+        order.extend(standing);
+    })?;
     let outcome = match rank {
-        0 => outcome(ends, stopped, layout, topology),
+        0 => outcome(all, stopped, &order, topology),
         _ => Ok(Outcome::cut_short(Ending::Finished)),
     };
     if !stay {
@@ -182,11 +191,12 @@ pub(super) fn run_share<P: Peer, R: Probe>(
     Ok(Outcome { share: Some(share), ..outcome? })
 }
 
-/// How the run ended, from how all workers did, in their order.
+/// How the run ended, from how all workers did, in their order. `order` says who stands at each place, unless
+/// everybody stands at the place of its number.
 fn outcome<L>(
     ends: Vec<WorkerEnd<L>>,
     stopped: bool,
-    layout: &Layout,
+    order: &[PeerId],
     topology: &Topology,
 ) -> Result<Outcome<L>, NetworkError> {
     let name = |peer: PeerId| topology.name(peer).into_owned();
@@ -218,12 +228,12 @@ fn outcome<L>(
     }
     let mut totals = Totals::default();
     // Where it was summed up by worker there is no order of peers.
-    let by_peer = sent.len() == topology.peers();
-    let sent = if by_peer { layout.by_peer(sent) } else { sent };
+    let each = sent.len() == topology.peers();
+    let sent = if each { by_peer(order, sent) } else { sent };
     for (messages, bytes, exposure) in sent {
         totals.add(messages, bytes, exposure);
     }
-    let partings = layout.by_peer(partings).into_iter().flatten().collect();
+    let partings = by_peer(order, partings).into_iter().flatten().collect();
     if retired {
         Ok(Outcome { ending: Ending::Retired, totals, partings, share: None })
     } else if waiting.is_empty() {

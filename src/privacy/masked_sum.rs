@@ -183,7 +183,12 @@ impl Masks {
     /// The masks of a peer in a graph. A pair's seed is the stream of both; each peer draws from those
     /// of its own pairs alone.
     pub fn of(graph: &MaskGraph, me: PeerId, seeds: Family) -> Self {
-        Self { me, partners: graph.partners(me), seeds }
+        Self::with(graph.partners(me), me, seeds)
+    }
+
+    /// The same of a peer that shares seeds with these.
+    pub fn with(partners: Vec<PeerId>, me: PeerId, seeds: Family) -> Self {
+        Self { me, partners, seeds }
     }
 
     /// Adds the masks of a round.

@@ -189,14 +189,13 @@ impl GradientQueriesConfig {
         }
     }
 
-    /// The weights of owners with so many samples; `epsilon` gives ε_l.
-    pub fn weights(&self, samples: &[usize], epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
-        let each = |l: usize| match self.weights {
-            QueryWeights::Samples => samples[l] as f64,
-            QueryWeights::Precision => (samples[l] as f64 * epsilon(l)).powi(2),
-        };
-        let total: f64 = (0..samples.len()).map(each).sum();
-        (0..samples.len()).map(|l| each(l) / total).collect()
+    /// What an owner with so many samples and this ε counts, beside the others: its weight, times what all
+    /// count together.
+    pub fn counts(&self, samples: usize, epsilon: f64) -> f64 {
+        match self.weights {
+            QueryWeights::Samples => samples as f64,
+            QueryWeights::Precision => (samples as f64 * epsilon).powi(2),
+        }
     }
 
     /// Everything that is wrong with it: (field, what was expected).

@@ -30,7 +30,7 @@ use crate::privacy::{
     Grid, Masks, PooledNoise, Released, Sensitivity, Wire, WireError, pooled, public,
 };
 use crate::random::Draws;
-use crate::topology::SpanningTree;
+use crate::topology::Branch;
 use crate::units::{PeerId, Round, SimTime};
 
 /// What a party adds to a sum.
@@ -87,8 +87,6 @@ pub trait Learner: Send {
 /// How the parties of a run add up.
 #[derive(Debug)]
 pub struct Sum {
-    /// The tree; none where parties gossip.
-    pub tree: Option<SpanningTree>,
     /// Exchanges of gossip in each round.
     pub exchanges: u32,
     /// The grid of the sums.
@@ -181,16 +179,16 @@ enum Place {
 }
 
 impl<L: Learner> Party<L> {
-    /// The party with this learner and these neighbours.
+    /// The party with this learner, these neighbours and this place in the tree; without one it gossips.
     pub fn new(
-        id: PeerId,
         learner: L,
         neighbours: &[PeerId],
+        branch: Option<Branch>,
         masks: Option<Masks>,
         sum: Arc<Sum>,
     ) -> Self {
-        let place = match &sum.tree {
-            Some(tree) => Place::Tree(TreeSum::new(tree, id, neighbours)),
+        let place = match branch {
+            Some(branch) => Place::Tree(TreeSum::new(branch, neighbours)),
             None => Place::Gossip(Gossip::new(neighbours, sum.exchanges)),
         };
         let theta = vec![0.0; learner.length()];

@@ -20,12 +20,35 @@ pub enum Weights {
 impl Weights {
     /// The weights of parties with so many samples: they add up to 1.
     pub fn of(self, samples: &[usize]) -> Vec<f64> {
-        let each = |&n: &usize| match self {
+        let shares = self.shares(samples.iter().copied());
+        samples.iter().map(|&n| shares.of(n)).collect()
+    }
+
+    /// The same, of whichever party is asked for: it takes no list of all.
+    pub fn shares(self, samples: impl Iterator<Item = usize>) -> Shares {
+        let total = samples.map(|n| self.counts(n)).sum();
+        Shares { weights: self, total }
+    }
+
+    fn counts(self, n: usize) -> f64 {
+        match self {
             Self::Samples => n as f64,
             Self::Uniform => f64::from(u8::from(n > 0)),
-        };
-        let total: f64 = samples.iter().map(each).sum();
-        samples.iter().map(|n| each(n) / total.max(1.0)).collect()
+        }
+    }
+}
+
+/// The weights of all parties of a run, by how many samples a party has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    weights: Weights,
+    total: f64,
+}
+
+impl Shares {
+    /// The weight of a party with n samples.
+    pub fn of(&self, n: usize) -> f64 {
+        self.weights.counts(n) / self.total.max(1.0)
     }
 }
 

@@ -9,7 +9,7 @@ use super::document::{Document, Origin};
 use super::problem::{Problem, Problems};
 use crate::data::Task;
 use crate::learn::Loss;
-use crate::measure::{FILMED_PEERS, What};
+use crate::measure::What;
 use crate::network::{EngineKind, THREADS_PEER_LIMIT};
 use crate::policy::PolicyConfig;
 use crate::protocol::party::{MasksConfig, SumConfig};
@@ -134,7 +134,7 @@ impl Checked {
             add("protocol.walk-sgd", of_walk_on(&scenario, walk, topology));
         }
         if let (Some(sum), Ok(topology)) = (scenario.protocol.sum(), &topology) {
-            add("protocol", of_sum_on(&scenario, sum, topology, &base));
+            add("protocol", of_sum_on(&scenario, sum, topology, &base, graph));
         }
         if let Some(peers) = peers
             && scenario.network.engine == EngineKind::Threads
@@ -182,7 +182,7 @@ impl Checked {
     /// nothing else asks for the whole: the graph, for whoever shares it out.
     pub fn let_go_of_graph(&mut self) -> Option<Arc<Topology>> {
         let whole = &self.topology;
-        let parts = whole.is_whole() && is_in_parts(&self.scenario, whole.peers());
+        let parts = whole.is_whole() && starts_in_parts(&self.scenario, whole.peers());
         let rest = parts.then(|| Arc::new(whole.without_rows()))?;
         Some(std::mem::replace(&mut self.topology, rest))
     }
@@ -320,6 +320,7 @@ fn of_sum_on(
     sum: &SumConfig,
     topology: &Topology,
     base: &Path,
+    graph: Graph,
 ) -> Vec<(String, String)> {
     let section = match &scenario.protocol {
         ProtocolConfig::WeightedErm(_) => "weighted-erm",
@@ -340,6 +341,8 @@ fn of_sum_on(
                 );
                 add("sum.masks", message);
             }
+            // Another process, which will build it and share it out, says whether it can be had.
+            MasksConfig::Graph(_) if graph == Graph::Counted && scenario.runs_in_parts(peers) => {}
             MasksConfig::Graph(config) if config.check().is_empty() => {
                 match config.build(&Streams::new(scenario.seed, 0), base) {
                     Ok(graph) if graph.peers() != peers => {
@@ -487,30 +490,26 @@ fn takes_none(protocol: &ProtocolConfig) -> bool {
     }
 }
 
-/// Whether several processes that run it have no more than their parts of the graph: where it is neither
-/// drawn nor filmed, and theory need not look at it.
-fn is_in_parts(scenario: &Scenario, peers: usize) -> bool {
-    let protocol = &scenario.protocol;
-    let needed = protocol.needs_the_whole_graph() || protocol.automatic().is_some();
-    !needed && peers > FILMED_PEERS
+/// Whether several processes that run it have no more than their parts of the graph from the first: where
+/// theory need not look at it before they begin.
+fn starts_in_parts(scenario: &Scenario, peers: usize) -> bool {
+    scenario.runs_in_parts(peers) && scenario.protocol.automatic().is_none()
 }
 
 /// The graph of the first repeat, or why there is none: (field of the section, message).
 fn build(scenario: &Scenario, base: &Path, graph: Graph) -> Result<Topology, (String, String)> {
-    let (config, needed) = (&scenario.topology, scenario.protocol.needs_the_whole_graph());
+    let config = &scenario.topology;
     let peers = config.peers().filter(|&peers| match graph {
         Graph::Whole => false,
-        Graph::Led => config.by_number().is_some() && is_in_parts(scenario, peers),
-        Graph::Counted => !needed,
+        Graph::Led => config.by_number().is_some() && starts_in_parts(scenario, peers),
+        Graph::Counted => !scenario.needs_the_whole_graph(peers),
     });
     if let Some(peers) = peers {
         return Ok(Topology::counted(peers, config.by_number().map_or(0, |rule| rule.links())));
     }
     let topology = build_whole(scenario, base)?;
-    Ok(match graph {
-        Graph::Counted if !needed => Topology::counted(topology.peers(), topology.links()),
-        _ => topology,
-    })
+    let counted = graph == Graph::Counted && !scenario.needs_the_whole_graph(topology.peers());
+    Ok(if counted { Topology::counted(topology.peers(), topology.links()) } else { topology })
 }
 
 fn build_whole(scenario: &Scenario, base: &Path) -> Result<Topology, (String, String)> {

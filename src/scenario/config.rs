@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::sweep::SweepConfig;
 use crate::data::DataConfig;
 use crate::learn::ModelConfig;
-use crate::measure::MeasureConfig;
+use crate::measure::{FILMED_PEERS, MeasureConfig};
 use crate::network::NetworkConfig;
 use crate::privacy::PrivacyConfig;
 use crate::protocol::ProtocolConfig;
@@ -59,6 +59,20 @@ impl Scenario {
     /// B, the bound on |x| that the preprocessing guarantees; infinite where it guarantees none.
     pub fn reach(&self) -> f64 {
         self.data.reach(self.model.intercept).map_or(f64::INFINITY, |reach| reach.bound)
+    }
+
+    /// Whether several processes that run it with so many peers have no more than their own parts of the
+    /// graph and of what all have: where peers are too many to be drawn or filmed, and tokens keep to
+    /// neighbours. Then nothing asks for the whole but what is left to theory.
+    pub fn runs_in_parts(&self, peers: usize) -> bool {
+        peers > FILMED_PEERS && !self.protocol.walks_anywhere()
+    }
+
+    /// Whether every process of a run of so many peers has the whole graph: for the ways of tokens, for
+    /// trees that sums are made along, or for who shares masks with whom.
+    pub fn needs_the_whole_graph(&self, peers: usize) -> bool {
+        let asks = self.protocol.walk().is_some() || self.protocol.sum().is_some();
+        asks && !self.runs_in_parts(peers)
     }
 
     /// The same scenario for a file in another folder: its relative paths are rewritten. Both

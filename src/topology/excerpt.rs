@@ -87,6 +87,11 @@ impl Topology {
         Self { names: other.names.clone(), ..self }
     }
 
+    /// Whose rows are here, where not all are.
+    pub fn members(&self) -> Option<&Members> {
+        self.members.as_deref()
+    }
+
     /// Whether all rows are here.
     pub fn is_whole(&self) -> bool {
         self.members.is_none()

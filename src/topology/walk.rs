@@ -77,7 +77,15 @@ impl Walk {
 /// `remaining` has the number of batches that each peer has left. None where nobody has any; nothing
 /// is drawn where only one peer has.
 pub fn pick(remaining: &[u32], stream: &mut Stream) -> Option<PeerId> {
-    let holders = || remaining.iter().enumerate().filter(|&(_, &left)| left > 0);
+    pick_of(remaining.iter().copied(), stream)
+}
+
+/// The same of numbers that need not be in a list.
+pub fn pick_of(
+    remaining: impl Iterator<Item = u32> + Clone,
+    stream: &mut Stream,
+) -> Option<PeerId> {
+    let holders = || remaining.clone().enumerate().filter(|&(_, left)| left > 0);
     let count = holders().count();
     let chosen = if count == 0 { 0 } else { position(count, stream) };
     holders().nth(chosen).map(|(peer, _)| PeerId::new(peer))

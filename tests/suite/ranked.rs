@@ -34,18 +34,28 @@ fn on_ranks_into<'a>(
     checked: impl Fn(usize) -> &'a Checked + Sync,
     directory: Option<&RunDirectory>,
 ) -> Result<RunResult, ExperimentError> {
+    on_ranks_until(&AtomicBool::new(false), (ranks, workers), checked, directory)
+}
+
+/// The same, until it is interrupted.
+fn on_ranks_until<'a>(
+    interrupt: &AtomicBool,
+    (ranks, workers): (usize, usize),
+    checked: impl Fn(usize) -> &'a Checked + Sync,
+    directory: Option<&RunDirectory>,
+) -> Result<RunResult, ExperimentError> {
     let ends = InProcess::run(ranks, |ranks| {
-        let (never, checked) = (AtomicBool::new(false), checked(ranks.rank()));
+        let checked = checked(ranks.rank());
         let options = Options { workers: Some(workers) };
         let workers = common_workers(ranks, options, checked.scenario())?;
         if ranks.rank() > 0 {
-            follow(ranks, workers, checked, &never)?;
+            follow(ranks, workers, checked, interrupt)?;
             return Ok(None);
         }
         let mut checked = checked.clone();
         let leader = Leader::new(ranks, workers).with_graph(checked.let_go_of_graph());
         let resolved = leader.resolve(&checked)?;
-        leader.execute(&checked, resolved, directory, &never, &mut |_| {}).map(Some)
+        leader.execute(&checked, resolved, directory, interrupt, &mut |_| {}).map(Some)
     });
     let first = ends.into_iter().next().expect("at least one rank");
     first.map(|result| result.expect("rank 0 has the result"))
@@ -157,7 +167,14 @@ fn rank_0_has_no_more_of_a_large_graph_than_others() {
     assert_eq!(rows(&["topology={ring: {peers: 1000}}"]), (true, true));
     assert_eq!(rows(&[many, "protocol.admm.penalty=auto"]), (true, true));
     let walk = "protocol={walk-sgd: {walk: simple, batch: 2, step: {constant: 0.1}}}";
-    assert_eq!(rows(&[many, walk, "measure.what=[risk]"]), (true, true));
+    assert_eq!(rows(&[many, walk, "measure.what=[risk]"]), (false, false));
+    assert_eq!(rows(&[random, walk, "measure.what=[risk]"]), (true, false));
+    let anywhere = walk.replace("simple", "uniform");
+    assert_eq!(rows(&[many, &anywhere, "measure.what=[risk]"]), (true, true));
+    let sums = "protocol={federated: {variant: published, steps: 1, communications: 1}}";
+    let cut = "data={source: twonorm, samples: {per-peer: 1}, preprocess: [unit-sphere]}";
+    assert_eq!(rows(&[many, sums, cut]), (false, false));
+    assert_eq!(rows(&[random, sums, cut]), (true, false));
 }
 
 /// Their names are on rank 0 alone, which has no row of the file's graph in the end.
@@ -310,6 +327,104 @@ fn sums_of_many_parties_on_ranks() {
         "protocol={gradient-queries: {updates: 3, algorithm: {averaged: 0.5}, sum: {root: 3}, \
          noise: {mechanism: laplace, epsilon: 2}}}",
     ]);
+}
+
+/// Rows of many parties, uneven ones, and some that have none.
+const UNEVEN: &str = "data={source: twonorm, samples: {per-peer: 3}, without: [0, 5, 1049], \
+                      partition: {dirichlet-sizes: {alpha: 1}}, test_share: 0.02, \
+                      preprocess: [unit-sphere]}";
+const OWN_ROWS: &str = "measure={what: [consensus, risk, test, privacy]}";
+const GEOMETRIC: &str = "topology={random-geometric: {peers: 1050, radius: 0.08}}";
+const GRID: &str = "topology={grid: {rows: 35, columns: 30}}";
+
+/// Nobody has the samples of all, unless models are scored on them, nor the graph that masks go over: what
+/// parties count, how far addends go and what masks leave follow from what is told of all.
+#[test]
+fn masks_of_many_parties_on_ranks() {
+    let other = "{graph: {random-regular: {peers: 1050, degree: 3}}}";
+    for (topology, masks) in [(GEOMETRIC, other), (GRID, other), (GEOMETRIC, "all-pairs")] {
+        let output = format!(
+            "protocol={{weighted-erm: {{variant: masked-output, steps: 2, step: 0.5, \
+             noise: {{epsilon: 2}}, sum: {{root: 40, masks: {masks}}}}}}}"
+        );
+        is_one_result(&[topology, UNEVEN, OWN_ROWS, &output]);
+    }
+    let wires = "protocol={federated: {variant: masked, communications: 2, steps: 2, \
+                 noise: {epsilon: 1}, sum: {root: 1049, masks: wires}}}";
+    is_one_result(&[GRID, UNEVEN, OWN_ROWS, wires]);
+    // Where graphs are drawn anew, so are those of masks, and what they leave.
+    let resampled = "topology={random-regular: {peers: 1050, degree: 4, resample: true}}";
+    is_one_result(&[resampled, UNEVEN, OWN_ROWS, wires]);
+}
+
+#[test]
+fn what_many_parties_count_follows_from_all_on_ranks() {
+    let levels: Vec<String> = (0..1050).map(|k| (1 + k % 3).to_string()).collect();
+    let queries = format!(
+        "protocol={{gradient-queries: {{updates: 2, algorithm: {{averaged: 0.5}}, weights: precision, \
+         noise: {{mechanism: gaussian, epsilon: [{}]}}}}}}",
+        levels.join(", ")
+    );
+    is_one_result(&[GEOMETRIC, UNEVEN, OWN_ROWS, &queries]);
+    let gossip = "protocol={federated: {variant: published, communications: 2, steps: 2, \
+                  noise: {epsilon: 1}, sum: {over: {gossip: {exchanges: 2}}}}}";
+    is_one_result(&[GEOMETRIC, UNEVEN, OWN_ROWS, gossip]);
+    // Rank 0 looks at all, graph and samples, for the number of steps, and then has its own alone.
+    let chosen = "protocol={federated: {variant: published, communications: 2, \
+                  steps: auto, noise: {epsilon: 1}, sum: {root: 40}}}";
+    let short = UNEVEN.replace("twonorm", "{linear-logistic: {dimension: 3, norm: 2}}");
+    is_one_result(&[GEOMETRIC, &short, OWN_ROWS, chosen]);
+}
+
+/// Tokens that keep to neighbours take no more of the graph than the rows of the peers that they are at, and
+/// for Metropolis the degrees beside these.
+#[test]
+fn walks_among_many_peers_on_ranks() {
+    let classes = "data={source: {clusters: {classes: 3, dimension: 4, separation: 3}}, \
+                   samples: {per-peer: 4}, test_share: 0.02, preprocess: [intercept, unit-sphere]}";
+    let all = "measure={every: 20, what: [optimum, risk, train, test, average, privacy, walk]}";
+    let few = "measure={every: 20, what: [test, privacy, walk]}";
+    let walk = |walk: &str, more: &str| {
+        format!(
+            "protocol={{walk-sgd: {{walk: {walk}, batch: 2, updates: 100, step: {{constant: 0.1}}, \
+             noise: {{epsilon: 1}}{more}}}}}"
+        )
+    };
+    let metropolis = walk("metropolis", ", radius: 5");
+    is_one_result(&[GEOMETRIC, UNEVEN, all, &metropolis]);
+    is_one_result(&[GEOMETRIC, classes, few, &metropolis]);
+    is_one_result(&[GRID, UNEVEN, few, &metropolis]);
+    let decides = ", decision: {random: {global: 0.5}}";
+    is_one_result(&[GRID, UNEVEN, few, &walk("non-backtracking", decides)]);
+    is_one_result(&[GEOMETRIC, classes, few, &walk("simple", decides)]);
+    let repeated = "data={source: twonorm, samples: {total: 900}, partition: {with-repetition: {rows: 3}}, \
+                    test_share: 0.02, preprocess: [unit-sphere]}";
+    is_one_result(&["topology={star: {peers: 1100}}", repeated, few, &walk("simple", "")]);
+    // A token that goes to anybody takes the whole graph.
+    is_one_result(&[GRID, UNEVEN, few, &walk("uniform", "")]);
+}
+
+/// The statement of a run that ended before it began is that of repeats which ranks assemble together.
+#[test]
+fn many_peers_interrupted_before_they_begin_on_ranks() {
+    let masked = "protocol={federated: {variant: masked, communications: 2, steps: 2, \
+                  noise: {epsilon: 1}, sum: {masks: wires}}}";
+    let walk = "protocol={walk-sgd: {walk: metropolis, batch: 2, updates: 20, step: {constant: 0.1}, \
+                noise: {epsilon: 1}}}";
+    let bench = Workbench::new();
+    for protocol in [masked, walk] {
+        let changes = [GEOMETRIC, UNEVEN, "measure.what=[test, privacy]", protocol, "repeat=2"];
+        let (path, changes) = (bench.path(SCENARIO), changes.map(String::from));
+        let read = |graph| Checked::load_with(&path, &changes, graph).unwrap();
+        let [whole, led, counted] = [Graph::Whole, Graph::Led, Graph::Counted].map(read);
+        let (at_once, options) = (AtomicBool::new(true), Options { workers: Some(1) });
+        let resolved = resolve(&whole).unwrap();
+        let alone = execute(&whole, resolved, options, None, &at_once, &mut |_| {}).unwrap();
+        let checked = |rank| if rank == 0 { &led } else { &counted };
+        let together = on_ranks_until(&at_once, (3, 1), checked, None).unwrap();
+        assert!(together.interrupted && together.repeats.is_empty());
+        assert_eq!(told(&together), told(&alone), "{protocol}");
+    }
 }
 
 #[test]

@@ -106,7 +106,6 @@ impl Stage {
         let streams = Streams::new(Seed(17), 0);
         let tree = SpanningTree::of(topology, PeerId::new(self.root)).unwrap();
         let sum = Arc::new(Sum {
-            tree: self.exchanges.is_none().then_some(tree),
             exchanges: self.exchanges.unwrap_or(1),
             grid: Grid::new(topology.peers(), self.bound),
             noise: self.noise.clone(),
@@ -120,7 +119,8 @@ impl Stage {
                 let learner = learner(id.index(), LocalData::new(Arc::clone(data), id));
                 last = learner.rounds();
                 let masks = self.masks.as_ref().map(|graph| Masks::of(graph, id, seeds));
-                Party::new(id, learner, topology.neighbours(id), masks, Arc::clone(&sum))
+                let branch = self.exchanges.is_none().then(|| tree.branch(id));
+                Party::new(learner, topology.neighbours(id), branch, masks, Arc::clone(&sum))
             })
             .collect();
         let mut rows = Vec::new();

@@ -144,7 +144,7 @@ impl<'a> Forecast<'a> {
     fn erm(mut self, erm: &WeightedErmConfig) -> Vec<Item> {
         let steps = vec![erm.step; erm.steps as usize];
         let sigma = self.server.erm_mean_noise(erm);
-        let weights = erm.effective_weights().of(self.server.samples());
+        let weights = erm.effective_weights().of(&self.server.samples());
         let output = erm.variant.perturbs_output();
         let within = if output { 0.0 } else { sigma };
         let mut together = None;
@@ -191,7 +191,7 @@ impl<'a> Forecast<'a> {
         }
         let schedule = Schedule { strong, smooth, local_steps: k };
         let sigma = self.server.mean_noise(federated);
-        let weights = federated.weights.of(self.server.samples());
+        let weights = federated.weights.of(&self.server.samples());
         if let Some(model) = self.model.take() {
             let steps = schedule.steps(total);
             let mut doubts = self.doubts(&weights, k == 1);
@@ -496,7 +496,7 @@ impl<'a> Forecast<'a> {
         let all: usize = samples.iter().sum();
         let by_size = weights
             .iter()
-            .zip(samples)
+            .zip(&samples)
             .all(|(weight, &n)| (weight - n as f64 / all.max(1) as f64).abs() < 1e-12);
         if self.server.parties() > 1 && !(by_size && together) {
             doubts.rough.push("parties whose data are alike");

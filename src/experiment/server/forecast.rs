@@ -89,14 +89,13 @@ impl Server<'_> {
         &self,
         federated: &FederatedConfig,
     ) -> impl Fn(u32) -> f64 + use<> {
-        let weights = federated.weights.of(&self.samples);
-        let moves = self.mean_moves(&weights);
+        let moves = self.mean_moves(self.shares(federated.weights));
         let delta = self.delta();
         let noise = federated.noise;
         // Independent noise of all parties' own steps averages out; shared noise does not.
         let averages = match (federated.variant, noise) {
             (FederatedVariant::Published, Some(noise)) if !noise.shared => {
-                root_of_squares(&weights)
+                root_of_squares(&federated.weights.of(&self.samples()))
             }
             (FederatedVariant::Masked, _) => {
                 let PooledNoise { all, .. } = self.shared_out(1.0);

@@ -33,8 +33,8 @@ impl Server<'_> {
     /// The deviation of the noise in what each party starts gossip from, and how far a record moves that.
     fn gossip_starts(&self, protocol: &ProtocolConfig) -> Option<Vec<(f64, f64)>> {
         let peers = self.samples.len();
-        let own = |j: usize| self.problem.moves.record / self.samples[j] as f64;
-        if self.samples.contains(&0) {
+        let own = |j: usize| self.problem.moves.record / self.samples_of(j) as f64;
+        if self.samples.runs().any(|(n, _)| n == 0) {
             return None;
         }
         // How far a party's part counts in the mean over all peers.
@@ -55,10 +55,12 @@ impl Server<'_> {
                     }
                     _ => return None,
                 };
-                let weights = erm.effective_weights().of(&self.samples);
-                let noise = self.erm_noise(erm, &weights);
-                let start =
-                    |j: usize| scaled(weights[j], scale * noise(self.samples[j]).own, own(j) * way);
+                let shares = self.shares(erm.effective_weights());
+                let noise = self.erm_noise(erm, shares);
+                let start = |j: usize| {
+                    let n = self.samples_of(j);
+                    scaled(shares.of(n), scale * noise(n).own, own(j) * way)
+                };
                 Some((0..peers).map(start).collect())
             }
             ProtocolConfig::GradientQueries(queries)

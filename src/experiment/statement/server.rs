@@ -138,11 +138,11 @@ impl<'a> Setting<'a> {
         let outside = both(worst(&|j| losses[j].outside));
         let (wire, neighbour) = match seen {
             Seen::Addends => (alone, alone),
-            Seen::Masked => match self.holdings.masks {
+            Seen::Masked => match self.holdings.left {
                 None => (alone, alone),
-                Some(graph) => {
-                    let left = left_with(graph, self.topology, self.holdings.samples);
-                    (outside, both(worst(&|j| losses[j].alone / f64::from(left[j]))))
+                Some(left) => {
+                    let left = |j| f64::from(left.get(j).unwrap_or(1));
+                    (outside, both(worst(&|j| losses[j].alone / left(j))))
                 }
             },
         };
@@ -179,7 +179,7 @@ pub(in crate::experiment) fn left_with(
     graph: &MaskGraph,
     topology: &Topology,
     samples: &EachPeer<u32>,
-) -> Vec<u32> {
+) -> EachPeer<u32> {
     let holds: Vec<bool> = samples.iter().map(|n| n > 0).collect();
     let separation = Separation::of(graph, &holds);
     let least = |peer: PeerId| {

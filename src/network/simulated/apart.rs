@@ -138,7 +138,7 @@ pub(super) fn run<P: Peer, R: Probe>(
         Quiet::of(observation.0, ids.zip(&peers), sent)
     });
     others.extend(quiet.map(|quiet| Ok(Some(quiet))));
-    outcome(others, stop.load(Ordering::Relaxed), layout, topology)
+    outcome(others, stop.load(Ordering::Relaxed), layout.order(), topology)
 }
 
 /// Runs simulations of one worker, some windows of each by turns, until all have come to an end: how each did,

@@ -224,9 +224,12 @@ impl Layout {
         }
     }
 
-    /// What belongs to peers, from the order of places to that of peers.
-    pub(super) fn by_peer<T>(&self, by_place: Vec<T>) -> Vec<T> {
-        super::super::observe::by_peer(self.order(), by_place)
+    /// Who stands at the places of a rank, where no other rank knows it; else nobody.
+    pub(super) fn own_order(&self, rank: usize) -> Vec<PeerId> {
+        match &*self.order {
+            Order::Near { .. } => self.peers_of(rank).collect(),
+            Order::ByNumber | Order::Whole { .. } => Vec::new(),
+        }
     }
 
     /// What belongs to peers, from the order of peers to that of places.
@@ -291,6 +294,7 @@ pub(super) fn share_out(
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::observe::by_peer;
     use super::super::board::survey;
     use super::*;
     use crate::privacy::Pack;
@@ -348,7 +352,8 @@ mod tests {
         }
         let names = vec!['a', 'b', 'c', 'd'];
         assert_eq!(layout.by_place(names.clone()), ['c', 'a', 'd', 'b']);
-        assert_eq!(layout.by_peer(layout.by_place(names.clone())), names);
+        let by_place = layout.by_place(names.clone());
+        assert_eq!(by_peer(layout.order(), by_place), names);
         assert_eq!([0, 1, 2, 3].map(|place| layout.worker(place)), [0, 0, 1, 1]);
     }
 

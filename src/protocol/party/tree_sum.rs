@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Say;
 use crate::network::Context;
 use crate::privacy::{Released, public};
-use crate::topology::SpanningTree;
+use crate::topology::Branch;
 use crate::units::{PeerId, Round};
 
 /// A party's place in the tree, and the sum over its subtree as far as it is there.
@@ -27,13 +27,12 @@ pub(super) struct TreeSum {
 }
 
 impl TreeSum {
-    pub(super) fn new(tree: &SpanningTree, id: PeerId, neighbours: &[PeerId]) -> Self {
-        let parent = tree.parent(id);
+    pub(super) fn new(Branch { parent, hops }: Branch, neighbours: &[PeerId]) -> Self {
         Self {
             parent,
-            hops: tree.hops(id),
+            hops,
             silent: neighbours.len() - usize::from(parent.is_some()),
-            children: Vec::with_capacity(tree.children(id)),
+            children: Vec::new(),
             missing: 0,
             total: None,
             added: false,
@@ -69,6 +68,7 @@ impl TreeSum {
         if self.silent == 0 {
             // Whoever answered first: models go down in the order of peers.
             self.children.sort_unstable();
+            self.children.shrink_to_fit();
         }
     }
 

@@ -184,8 +184,8 @@ impl Setting {
         let y = records.iter().map(|(_, y)| *y).collect();
         let data = Arc::new(Partitioned::new(x, y, offsets));
         let topology = path(self.rows.len()).unwrap();
+        let tree = SpanningTree::of(&topology, PeerId(0)).unwrap();
         let sum = Arc::new(Sum {
-            tree: Some(SpanningTree::of(&topology, PeerId(0)).unwrap()),
             exchanges: 1,
             grid: Grid::new(self.rows.len(), 4096.0),
             noise: draws.clone(),
@@ -194,7 +194,8 @@ impl Setting {
         let peers = topology.ids().map(|id| {
             let data = LocalData::new(Arc::clone(&data), id);
             let near = topology.neighbours(id);
-            Party::new(id, learner(id.index(), data), near, None, Arc::clone(&sum))
+            let branch = Some(tree.branch(id));
+            Party::new(learner(id.index(), data), near, branch, None, Arc::clone(&sum))
         });
         let mut models = Vec::new();
         let outcome = run_peers(

@@ -42,7 +42,7 @@ impl Forecast<'_> {
         together: Option<f64>,
     ) {
         if erm.noise.is_some() {
-            let samples = self.server.samples().iter().copied().enumerate();
+            let samples = self.server.samples().into_iter().enumerate();
             let ratio = |(peer, n)| (peer, sigma / self.server.erm_noise_alone(erm, n));
             let ratios = samples.filter(|(_, n)| *n > 0).map(ratio).collect();
             self.noise_ratios("collaboration", "noise together over noise alone", ratios);
