@@ -149,7 +149,10 @@ pub fn prefetch(x: &[f64]) {
     const LINE: usize = 8;
     const LINES: usize = 32;
     let x = &x[..x.len().min(LINE * LINES)];
-    x.iter().step_by(LINE).chain(x.last()).for_each(prefetch_line);
+    for line in x.chunks(LINE) {
+        prefetch_line(&line[0]);
+    }
+    x.last().into_iter().for_each(prefetch_line);
 }
 
 /// Asks for the cache line of a number before it is needed. No more than a hint. The line comes as far

@@ -238,11 +238,6 @@ impl<M> Board<M> {
         self.map.as_ref().map_or(&[], |map| &map.regions)
     }
 
-    /// How many regions there are.
-    pub(super) fn regions(&self) -> usize {
-        self.posts.len()
-    }
-
     /// The region of a worker's peers.
     pub(super) fn region(&self, worker: usize) -> Option<usize> {
         let map = self.map.as_ref()?;

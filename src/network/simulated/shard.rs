@@ -306,7 +306,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
     ) {
         // Nothing is put up or taken down while a window runs.
         let board = std::mem::replace(&mut self.board, Board::new(None));
-        let far = board.len() > FAR || board.regions() > 1;
+        let far = board.len() > FAR;
         let chorus = if order.is_empty() { self.chorus(&board) } else { None };
         let mut due = Vec::new();
         let mut begin = 0;
