@@ -151,6 +151,12 @@ impl ProtocolConfig {
         }
     }
 
+    /// Whether how much noise hides from whom depends on who shares masks with whom: that takes a look at the
+    /// whole graph.
+    pub fn hides_in_sums(&self) -> bool {
+        self.pools() && self.hides_more_from_readers()
+    }
+
     /// Whether noise hides more from readers of the model than from the other parties together.
     pub fn hides_more_from_readers(&self) -> bool {
         let curated = matches!(self, Self::WeightedErm(erm) if erm.variant == ErmVariant::Central);

@@ -120,7 +120,7 @@ impl Findings {
         };
         let apart = scattered_masks(scenario);
         let (mut masks, mut left) = (None, None);
-        if apart || scenario.protocol.pools() && scenario.protocol.hides_more_from_readers() {
+        if apart || scenario.protocol.hides_in_sums() {
             let wires = known.whole();
             masks = mask_graph(scenario, &wires, repeat, base)?;
             if scenario.protocol.hides_more_from_readers() {

@@ -363,8 +363,9 @@ pub(super) fn execute_with(
     })
 }
 
-/// Graphs up to this size get their theory with every run; `hushmesh predict` takes any.
-pub const PREDICTED_PEERS: usize = 1000;
+/// Graphs up to this size get their theory with every run; `hushmesh predict` takes any. No larger than where
+/// ranks have no more than [their parts](Scenario::runs_in_parts), since theory looks at the whole.
+pub const PREDICTED_PEERS: usize = FILMED_PEERS;
 
 /// So do parties around a server up to this many samples times squared dimension.
 const PREDICTED_WORK: f64 = 2e9;

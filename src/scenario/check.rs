@@ -501,7 +501,10 @@ fn build(scenario: &Scenario, base: &Path, graph: Graph) -> Result<Topology, (St
     let config = &scenario.topology;
     let peers = config.peers().filter(|&peers| match graph {
         Graph::Whole => false,
-        Graph::Led => config.by_number().is_some() && starts_in_parts(scenario, peers),
+        Graph::Led => {
+            let fits = TopologyConfig::builds_whole(peers) || !scenario.protocol.hides_in_sums();
+            config.by_number().is_some() && starts_in_parts(scenario, peers) && fits
+        }
         Graph::Counted => !scenario.needs_the_whole_graph(peers),
     });
     if let Some(peers) = peers {

@@ -330,14 +330,18 @@ impl TopologyConfig {
             .collect()
     }
 
+    /// Whether one process builds the whole graph of so many peers.
+    pub fn builds_whole(peers: usize) -> bool {
+        peers <= MOST_PEERS
+    }
+
     /// Builds the graph, whole; it is connected. A relative file starts from `base`.
     ///
     /// # Errors
     /// What [`check`](Self::check) finds, more than 2²⁴ peers, no connected graph within 100 attempts, a file that
     /// cannot be read, is not a graph file, or holds a graph that is not connected.
     pub fn build(&self, streams: &Streams, base: &Path) -> Result<Topology, BuildError> {
-        let few = |peers| peers <= MOST_PEERS;
-        let buildable = self.peers().is_some_and(few) && self.check().is_empty();
+        let buildable = self.peers().is_some_and(Self::builds_whole) && self.check().is_empty();
         match self.by_number().filter(|_| buildable) {
             Some(rule) => Ok(rule.whole()),
             None => self.generated(streams, base),

@@ -59,6 +59,28 @@ fn a_hundred_million_peers_are_counted() {
     assert!(more.stderr.contains("expected 1 to 1073741823"), "{more:?}");
 }
 
+/// How much noise hides from whom is found in who shares masks with whom, of all: one process builds that.
+#[test]
+fn masks_along_wires_take_a_graph_that_one_process_builds() {
+    let bench = Workbench::new();
+    let of = |noise: &str| {
+        let protocol = format!(
+            "protocol={{federated: {{variant: masked, communications: 2, steps: 2{noise}, \
+             sum: {{masks: wires}}}}}}"
+        );
+        let changes =
+            ["topology={ring: {peers: 20000000}}", "data.preprocess=[unit-sphere]", &protocol];
+        let changes = changes.iter().flat_map(|change| ["--set", *change]);
+        bench.hushmesh(&["check", SCENARIO].into_iter().chain(changes).collect::<Vec<_>>())
+    };
+    let refused = of(", noise: {epsilon: 1}");
+    assert_eq!(refused.code, 3, "{refused:?}");
+    let why = "expected 1 to 16777216 where one process has the whole graph";
+    assert!(refused.stderr.contains(why), "{refused:?}");
+    let counted = of("");
+    assert_eq!(counted.code, 0, "{counted:?}");
+}
+
 #[test]
 fn a_graph_that_is_counted_has_the_outline_of_one_that_is_built() {
     let bench = Workbench::new();
