@@ -75,7 +75,7 @@ impl Packed {
 
     /// Asks for the numbers, to be near when they are needed.
     pub(super) fn expect(&self) {
-        kernel::prefetch(&self.entries);
+        kernel::prefetch::<0>(&self.entries);
     }
 
     /// out ← Av.

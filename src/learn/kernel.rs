@@ -143,27 +143,33 @@ pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
     return work.run::<[f64; 4]>();
 }
 
-/// Asks for the first cache lines of some numbers, wherever they begin, before they are needed. No more than a hint.
+/// Asks for the first cache lines of some numbers, which begin with one, before they are needed: so many at
+/// least, as it is known before there are any numbers, and then on to the end or to the limit. No more than a
+/// hint, so that the end may come before. What is known beforehand takes no branches: these were measured to
+/// take longer than the rest of it.
 #[inline(always)]
-pub fn prefetch(x: &[f64]) {
-    const LINE: usize = 8;
-    const LINES: usize = 32;
-    let x = &x[..x.len().min(LINE * LINES)];
-    for line in x.chunks(LINE) {
-        prefetch_line(&line[0]);
+pub fn prefetch<const LINES: usize>(x: &[f64]) {
+    const LIMIT: usize = 32;
+    for line in 0..LINES {
+        prefetch_line(x.as_ptr().wrapping_add(LINE * line));
     }
-    x.last().into_iter().for_each(prefetch_line);
+    for line in x.get(LINE * LINES..x.len().min(LINE * LIMIT)).unwrap_or(&[]).chunks(LINE) {
+        prefetch_line(line.as_ptr());
+    }
 }
 
-/// Asks for the cache line of a number before it is needed. No more than a hint. The line comes as far
+/// Numbers of a cache line.
+const LINE: usize = 8;
+
+/// Asks for the cache line at an address before it is needed. No more than a hint. The line comes as far
 /// as the second cache: asked for as far as the first, rows were measured to come in a third slower.
 #[inline(always)]
-pub(super) fn prefetch_line(x: &f64) {
+pub(super) fn prefetch_line(x: *const f64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of x86_64 has SSE, and the address is that of a number.
+    // SAFETY: every processor of x86_64 has SSE, and to ask for an address does nothing else, whatever is there.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(x).cast());
+        _mm_prefetch::<_MM_HINT_T1>(x.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = x;

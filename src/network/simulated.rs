@@ -14,6 +14,7 @@
 mod apart;
 mod balance;
 mod board;
+mod cores;
 mod event;
 mod exchange;
 mod household;
@@ -33,6 +34,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crossbeam_channel::{bounded, unbounded};
 
+use self::balance::Left;
 #[cfg(test)]
 pub(crate) use self::balance::rehearsal::cut_anywhere;
 pub use self::board::{Arrival, Arrivals};
@@ -321,7 +323,7 @@ fn live<'a, P: Peer, R: Probe>(
     let mut household = Household::new(peers, ids, topology, links);
     let (mut window, mut left) = (None, None);
     loop {
-        let come = (household, left.map_or(0, |(windows, _)| windows));
+        let come = (household, left.map_or(0, |left: Left| left.windows));
         let first = layout.range(worker).start;
         let gathering = |reached| gathering(first, reached);
         let mut shard = Shard::new(worker, &layout, come, topology, links, gathering, true);

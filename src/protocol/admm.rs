@@ -536,7 +536,7 @@ impl Peer for AdmmPeer {
     fn expect(&self, arrivals: &Arrivals<'_, Exchange>) {
         self.numbers.expect();
         self.solver.expect();
-        arrivals.vectors().for_each(prefetch);
+        arrivals.vectors().for_each(prefetch::<2>);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Exchange>) {

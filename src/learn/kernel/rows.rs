@@ -7,12 +7,10 @@
 //! Rows that go together are read side by side, and processors need not see that as one stream to
 //! follow: each pass asks for the rows ahead of it, every line of them, a few with each step.
 
-use super::{Four, Loop, prefetch_line};
+use super::{Four, LINE, Loop, prefetch_line};
 
 /// Rows of a block.
 pub(in super::super) const BLOCK: usize = 8;
-/// Numbers of a cache line.
-const LINE: usize = 8;
 /// How many numbers before they are used they are asked for.
 const AHEAD: usize = 1536;
 
@@ -151,7 +149,7 @@ fn ahead(x: &[f64], at: usize, count: usize) -> &[f64] {
 #[inline(always)]
 fn ask_for(x: &[f64]) {
     for line in x.chunks(LINE) {
-        prefetch_line(&line[0]);
+        prefetch_line(line.as_ptr());
     }
 }
 

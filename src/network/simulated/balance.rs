@@ -11,6 +11,11 @@
 //!           ├────┼────┬────┼────────┬────────┼────────────────┬────────────────┼──▶
 //!                measured  cut      measured cut                               cut
 //! ```
+//!
+//! Where windows are short, what workers have to tell each other may take longer than what they have to do, by
+//! how much depends on how far apart their cores are. So after windows 16, 128, 1,024 and so on all peers go to
+//! one worker for a while, or, if they are there, back to all; and where windows took longer then they
+//! return.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -25,6 +30,11 @@ const SAMPLES: u64 = 16;
 const BLOCKS: usize = 64;
 /// A cut that would save no more than this part of a window is none.
 const LEAST: u64 = 16;
+
+/// Windows longer than this, in nanoseconds, are no shorter where all peers are with one worker.
+const SHORT: u64 = 200_000;
+/// After peers have moved so many windows are not representative.
+const SETTLING: u64 = 5;
 
 /// When workers share out their peers anew, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +67,8 @@ impl Cuts {
             Self::Estimated => false,
             #[cfg(test)]
             Self::Drawn(seed) => rehearsal::draw(seed, windows).is_multiple_of(3),
-            _ => windows >= 2 * WARM_UP && windows.is_power_of_two(),
+            _ if windows < 2 * WARM_UP => false,
+            _ => windows.is_power_of_two() || trial_ends(windows),
         }
     }
 
@@ -82,14 +93,54 @@ impl Cuts {
         let built = works.iter().map(|work| work.built).max()?;
         let blocks = Blocks::new(bounds, works);
         let places = bounds[0]..bounds[bounds.len() - 1];
-        let mut moved = share_out(places.clone(), &|place| blocks.weight(place), bounds.len() - 1);
+        let weight = |place| blocks.weight(place).max(1);
+        let mut moved = share_out(places.clone(), &weight, bounds.len() - 1);
         moved.resize(bounds.len(), places.end);
+        let alone = bounds[1] == places.end;
+        // Everybody to the first, or away from there.
+        let other = || {
+            let mut gathered = vec![places.end; bounds.len()];
+            gathered[0] = places.start;
+            if alone { moved.clone() } else { gathered }
+        };
+        if let Some(Pace { now, before }) = works[0].pace {
+            if trial_ends(windows) {
+                let worse = before.is_some_and(|(before, there)| there != alone && before < now);
+                return worse.then(other);
+            }
+            let pays = now < SHORT && built < now.saturating_mul(windows);
+            if trial_begins(windows) && (alone || pays) {
+                return Some(other());
+            }
+            if alone {
+                return None;
+            }
+        }
         let slowest = blocks.slowest(bounds);
         let saved = slowest.saturating_sub(blocks.slowest(&moved));
         // As much again is saved until the next look, twice as much until the one after.
         let pays = saved.saturating_mul(windows / 2) > built;
         (saved.saturating_mul(LEAST) > slowest && pays).then_some(moved)
     }
+}
+
+/// Whether after so many windows peers go to one worker, or away from it, to see whether that is better.
+fn trial_begins(windows: u64) -> bool {
+    windows >= 2 * WARM_UP && windows.is_power_of_two() && windows.ilog2() % 3 == 1
+}
+
+/// Whether after so many windows it has been seen.
+fn trial_ends(windows: u64) -> bool {
+    let begun = 1 << windows.ilog2();
+    trial_begins(begun) && windows == begun + (begun / 16).max(12)
+}
+
+/// How long windows took, from one to the next, in nanoseconds: since the last look; and before peers moved last,
+/// and whether all were with one worker then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pace {
+    now: u64,
+    before: Option<(u64, bool)>,
 }
 
 /// What a worker measured since the last cut.
@@ -101,6 +152,8 @@ pub(super) struct Work {
     blocks: Vec<(usize, u64)>,
     /// How long it took to set up the shard.
     built: u64,
+    /// Where it is of interest: among the workers of one process.
+    pace: Option<Pace>,
 }
 
 /// The blocks of all workers, one after the other.
@@ -157,6 +210,29 @@ pub(super) struct Watch {
     since: u64,
     begun: u64,
     built: u64,
+    pacing: Option<Pacing>,
+}
+
+/// How long windows take, from one to the next.
+struct Pacing {
+    /// The window from which on it is measured, and when that began.
+    from: (u64, u64),
+    /// What it was at the last look.
+    now: Option<u64>,
+    /// Whether all peers are with one worker; what it was before they moved, and whether they were then.
+    alone: bool,
+    before: Option<(u64, bool)>,
+}
+
+/// Peers that leave a worker after a window.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    /// How many windows there have been.
+    pub(super) windows: u64,
+    /// When that was, by the clock of what is measured.
+    when: u64,
+    /// How long windows took, and whether all peers were with one worker.
+    pace: Option<(u64, bool)>,
 }
 
 impl Watch {
@@ -183,6 +259,7 @@ impl Watch {
             since: 0,
             begun,
             built: 0,
+            pacing: None,
         };
         watch.reset();
         watch
@@ -192,14 +269,19 @@ impl Watch {
         self.halves = std::array::from_fn(|_| (vec![0; self.ends.len()], 0));
     }
 
-    /// The shard is set up, which began at an instant that [`left`](Self::left) told, or with the watch.
-    pub(super) fn built(&mut self, left: Option<u64>) {
-        self.built = self.cuts.clock() - left.unwrap_or(self.begun);
+    /// The shard is set up, which began when its peers left others, or with the watch. How long windows take is
+    /// of interest where it is said whether all peers are with one worker.
+    pub(super) fn built(&mut self, left: Option<Left>, alone: Option<bool>) {
+        self.built = self.cuts.clock() - left.map_or(self.begun, |left| left.when);
+        let from = (self.windows + SETTLING).max(WARM_UP);
+        let before = left.and_then(|left| left.pace);
+        self.pacing = alone.map(|alone| Pacing { from: (from, 0), now: None, alone, before });
     }
 
-    /// How many windows there have been when peers leave, and when that is.
-    pub(super) fn left(&self) -> (u64, u64) {
-        (self.windows, self.cuts.clock())
+    /// How things stand when peers leave.
+    pub(super) fn left(&self) -> Left {
+        let pace = self.pacing.as_ref().and_then(|pacing| Some((pacing.now?, pacing.alone)));
+        Left { windows: self.windows, when: self.cuts.clock(), pace }
     }
 
     /// A window begins.
@@ -209,6 +291,11 @@ impl Watch {
         self.half = None;
         if self.cuts == Cuts::Estimated || number < WARM_UP {
             return;
+        }
+        if let Some(pacing) = &mut self.pacing
+            && pacing.from.0 == number
+        {
+            pacing.from.1 = self.cuts.clock();
         }
         let period = 1 << number.ilog2();
         let behind = number - period;
@@ -271,14 +358,19 @@ impl Watch {
         }
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let peers = self.ends.iter().zip(begins).map(|(end, begin)| end - begin);
-        let [first, second] = &self.halves;
-        let mean =
-            |(sums, windows): &(Vec<u64>, u64), block: usize| sums[block] / (*windows).max(1);
-        let blocks = peers.enumerate();
-        let blocks = blocks.map(|(k, peers)| (peers, mean(first, k).min(mean(second, k))));
-        let work = Work { windows: self.windows, blocks: blocks.collect(), built: self.built };
+        let seen = self.halves.iter().filter(|(_, windows)| *windows > 0);
+        let least = |block: usize| seen.clone().map(|(sums, windows)| sums[block] / windows).min();
+        let blocks = peers.enumerate().map(|(k, peers)| (peers, least(k).unwrap_or(0))).collect();
+        let (windows, built) = (self.windows, self.built);
+        let now = self.cuts.clock();
+        let pace = self.pacing.as_mut().and_then(|pacing| {
+            let (from, since) = std::mem::replace(&mut pacing.from, (windows, now));
+            pacing.now =
+                windows.checked_sub(from).and_then(|count| (now - since).checked_div(count));
+            Some(Pace { now: pacing.now?, before: pacing.before })
+        });
         self.reset();
-        Some(work)
+        Some(Work { windows, blocks, built, pace })
     }
 }
 
@@ -345,6 +437,7 @@ mod tests {
             windows,
             blocks: blocks.iter().map(|&time| (1, 1_000 * time)).collect(),
             built: 1_000 * built,
+            pace: None,
         })
     }
 
@@ -364,10 +457,84 @@ mod tests {
 
     #[test]
     fn a_block_is_thought_to_be_even_and_shards_may_be_empty() {
-        let work =
-            |blocks: &[(usize, u64)]| Work { windows: 16, blocks: blocks.to_vec(), built: 0 };
+        let work = |blocks: &[(usize, u64)]| Work {
+            windows: 16,
+            blocks: blocks.to_vec(),
+            built: 0,
+            pace: None,
+        };
         let works = [work(&[(10, 4_100), (10, 1_000)]), work(&[(10, 1_000)]), work(&[])];
         assert_eq!(Cuts::Measured.moved(&[0, 20, 30, 30], &works), Some(vec![0, 5, 10, 30]));
+    }
+
+    /// Where two workers move after so many windows that took them so long, in microseconds.
+    fn after(
+        windows: u64,
+        bounds: [usize; 3],
+        now: u64,
+        before: Option<(u64, bool)>,
+    ) -> Option<Vec<usize>> {
+        let mut works = works(windows, 1, [[3; 4]; 2]);
+        works[0].pace = Some(Pace { now: 1_000 * now, before });
+        Cuts::Measured.moved(&bounds, &works)
+    }
+
+    #[test]
+    fn short_windows_are_tried_by_one_worker_alone_and_the_better_way_is_kept() {
+        const SHARED: [usize; 3] = [10, 14, 18];
+        const ALONE: [usize; 3] = [10, 18, 18];
+        let (shared, alone) = (Some(SHARED.to_vec()), Some(ALONE.to_vec()));
+        for begins in [16, 128, 1024, 8192] {
+            assert_eq!(after(begins, SHARED, 40, None), alone, "{begins}");
+            assert_eq!(after(begins, SHARED, 400, None), None, "long windows stay");
+            assert_eq!(
+                after(begins, ALONE, 400, None),
+                shared,
+                "where all are alone, sharing is tried"
+            );
+            let ends = begins + (begins / 16).max(12);
+            assert!(Cuts::Measured.due(begins) && Cuts::Measured.due(ends));
+            assert_eq!(after(ends, ALONE, 30, Some((40_000, false))), None, "it is better");
+            assert_eq!(after(ends, ALONE, 50, Some((40_000, false))), shared, "it is worse");
+            assert_eq!(
+                after(ends, SHARED, 50, Some((40_000, true))),
+                alone,
+                "so it is the other way"
+            );
+            assert_eq!(after(ends, SHARED, 50, Some((40_000, false))), None, "nothing was tried");
+            assert_eq!(after(ends, SHARED, 50, None), None, "nobody has moved");
+        }
+        for windows in [32, 64, 256, 512, 2048] {
+            assert_eq!(after(windows, ALONE, 30, None), None, "who is alone stays so");
+            assert_eq!(after(windows, SHARED, 30, None), None, "and who is not");
+            assert!(!trial_begins(windows) && !trial_ends(windows));
+        }
+        // Setting up took longer than all windows so far.
+        let mut dear = works(16, 1_000, [[3; 4]; 2]);
+        dear[0].pace = Some(Pace { now: 40_000, before: None });
+        assert_eq!(Cuts::Measured.moved(&SHARED, &dear), None);
+    }
+
+    #[test]
+    fn a_pace_is_that_of_windows_since_the_last_look_but_for_the_first() {
+        let mut watch = Watch::new(Cuts::Pretended, 0, 1, |_| 1);
+        watch.built(None, Some(false));
+        let run = |watch: &mut Watch, windows: std::ops::Range<u64>, each: u64| {
+            let mut paces = Vec::new();
+            for window in windows.clone() {
+                watch.open();
+                // What is done once, when peers come, takes longer.
+                rehearsal::pass(if window < windows.start + SETTLING { 10 * each } else { each });
+                paces.extend(watch.report().and_then(|work| work.pace));
+            }
+            paces
+        };
+        let pace = |now, before| Pace { now, before };
+        assert_eq!(run(&mut watch, 0..16, 500), [pace(500, None)]);
+        let left = watch.left();
+        let mut watch = Watch::new(Cuts::Pretended, left.windows, 1, |_| 1);
+        watch.built(Some(left), Some(true));
+        assert_eq!(run(&mut watch, 16..28, 700), [pace(700, Some((500, false)))]);
     }
 
     #[test]

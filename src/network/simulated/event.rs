@@ -143,6 +143,8 @@ pub(super) struct Batch<M> {
     pub verdict: Verdict,
     /// What the sender measured, when it is time to look.
     pub work: Option<Work>,
+    /// The core that the sender is on.
+    pub core: Option<usize>,
 }
 
 /// Events, by window. Emptied buffers are kept and used again, so that a run in its stride allocates

@@ -1,10 +1,12 @@
 //! What workers tell each other between two windows, within a process and beyond it.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, bounded};
 
 use super::balance::Work;
+use super::cores;
 use super::event::{Batch, Pending, Verdict, take_packed};
 use super::keeping::Keeping;
 use super::layout::Layout;
@@ -26,6 +28,9 @@ pub(super) struct Exchange<'a, M, R: Probe> {
 struct Within<M> {
     to: Vec<(usize, Sender<Batch<M>>)>,
     from: Vec<Receiver<Batch<M>>>,
+    /// The core that each of the others was on when it last said so.
+    cores: Vec<Option<usize>>,
+    patience: Patience,
 }
 
 /// How a worker reaches other ranks.
@@ -80,7 +85,7 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                     }
                     _ => Beyond::Nobody,
                 };
-                Self { within: Within { to: Vec::new(), from: Vec::new() }, beyond }
+                Self { within: Within::new(workers - 1), beyond }
             })
             .collect();
         if let (Some(first), Some(lead)) = (all.first_mut(), lead) {
@@ -118,7 +123,7 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
             }
             Beyond::Lead(lead) => {
                 let used = std::mem::take(&mut lead.used);
-                let outgoing = lead.outgoing(shard, used);
+                let outgoing = lead.outgoing(shard, used, &within.patience);
                 let mut own = (Agreed::FAILED, None);
                 let come = lead.ranks.exchange(&lead.partners, outgoing, &mut || {
                     let verdict = rest(shard);
@@ -145,7 +150,7 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
                 if here.verdict == Verdict::Failed {
                     return here;
                 }
-                let Ok(Arrived { packed, agreed }) = wait(told) else {
+                let Ok(Arrived { packed, agreed }) = within.patience.wait(told, None, false) else {
                     return Agreed::FAILED;
                 };
                 let taken = packed.iter().try_for_each(|bytes| shard.accept_packed(bytes));
@@ -156,10 +161,16 @@ impl<'a, M, R: Probe> Exchange<'a, M, R> {
 }
 
 impl<M> Within<M> {
+    /// The way to so many others, of whom there are none yet.
+    fn new(others: usize) -> Self {
+        let cores = vec![None; others];
+        Self { to: Vec::new(), from: Vec::new(), cores, patience: Patience::default() }
+    }
+
     /// Gives every other worker its events, takes theirs, and agrees with them on the next window; and what
     /// all of them measured, in their order, when it is time to look. A worker that has failed only says so.
     fn swap<P: Peer<Message = M>, R: Probe>(
-        &self,
+        &mut self,
         shard: &mut Shard<'_, P, R>,
         own: Verdict,
     ) -> (Agreed, Option<Vec<Work>>) {
@@ -174,17 +185,18 @@ impl<M> Within<M> {
             } else {
                 (shard.take_outgoing(*worker), shard.posted_for(*worker))
             };
-            let work = work.clone();
-            let _ = sender.send(Batch { pending, posts, next: told, verdict: own, work });
+            let (work, core) = (work.clone(), cores::here());
+            let _ = sender.send(Batch { pending, posts, next: told, verdict: own, work, core });
         }
         if failed {
             return (Agreed::FAILED, None);
         }
         let before = self.to.iter().filter(|(worker, _)| *worker < shard.worker()).count();
         let mut works: Vec<Work> = Vec::new();
-        for receiver in &self.from {
-            match wait(receiver) {
+        for (other, (receiver, core)) in self.from.iter().zip(&mut self.cores).enumerate() {
+            match self.patience.wait(receiver, *core, other < before) {
                 Ok(batch) => {
+                    *core = batch.core;
                     shard.accept(batch.pending, batch.posts);
                     works.extend(batch.work);
                     next = [next, batch.next].into_iter().flatten().min();
@@ -238,9 +250,16 @@ impl<'a, R: Probe> Lead<'a, R> {
     }
 
     /// What the workers of this rank have for each other one.
-    fn outgoing<P: Peer>(&self, shard: &mut Shard<'_, P, R>, used: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    fn outgoing<P: Peer>(
+        &self,
+        shard: &mut Shard<'_, P, R>,
+        used: Vec<Vec<u8>>,
+        patience: &Patience,
+    ) -> Vec<Vec<u8>> {
         let mut outgoing = shard.packed(used);
-        for given in self.members.iter().filter_map(|(given, _)| wait(given).ok()) {
+        for given in
+            self.members.iter().filter_map(|(given, _)| patience.wait(given, None, false).ok())
+        {
             outgoing.iter_mut().zip(given).for_each(|(bytes, more)| bytes.extend(more));
         }
         outgoing
@@ -331,16 +350,42 @@ fn moved(layout: &Layout, rank: usize, works: &[Work]) -> Vec<usize> {
     layout.cuts().moved(bounds, works).unwrap_or_else(|| bounds.to_vec())
 }
 
-/// Looks for a batch that is due any moment before going to sleep for it: a window may be
-/// microseconds of work, and to be woken takes longer.
-fn wait<T>(receiver: &Receiver<T>) -> Result<T, RecvError> {
-    const LOOKS: u32 = 2000;
-    for _ in 0..LOOKS {
-        match receiver.try_recv() {
-            Ok(batch) => return Ok(batch),
-            Err(TryRecvError::Disconnected) => return Err(RecvError),
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+/// How a worker waits for others.
+#[derive(Default)]
+struct Patience {
+    /// How many times running it has looked in vain.
+    in_vain: Cell<u32>,
+}
+
+impl Patience {
+    /// Looks for what is due any moment before going to sleep for it: a window may be microseconds of work,
+    /// and to be woken takes longer. If it does not come because the other is on the same core, one of them
+    /// goes away: the one that is `yielding`, or else the one that has looked in vain for some time.
+    fn wait<T>(
+        &self,
+        receiver: &Receiver<T>,
+        other: Option<usize>,
+        yielding: bool,
+    ) -> Result<T, RecvError> {
+        const LOOKS: u32 = 2000;
+        const SOME: u32 = 4;
+        for _ in 0..LOOKS {
+            match receiver.try_recv() {
+                Ok(batch) => {
+                    self.in_vain.set(0);
+                    return Ok(batch);
+                }
+                Err(TryRecvError::Disconnected) => return Err(RecvError),
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
         }
+        self.in_vain.set(self.in_vain.get().saturating_add(1));
+        if let Some(core) = cores::here()
+            && other == Some(core)
+            && (yielding || self.in_vain.get() >= SOME)
+        {
+            cores::leave(core);
+        }
+        receiver.recv()
     }
-    receiver.recv()
 }

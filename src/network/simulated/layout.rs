@@ -117,6 +117,12 @@ impl Layout {
         (bounds != self.bounds).then(|| Self { bounds, ..self.clone() })
     }
 
+    /// Whether one worker has all peers, where there are others and all are of one process.
+    pub(super) fn alone(&self) -> Option<bool> {
+        let [_, first, .., last] = *self.bounds else { return None };
+        (self.shards() == self.workers).then_some(first == last)
+    }
+
     /// Where the shards of a rank begin, and where the last one ends.
     pub(super) fn bounds_of(&self, rank: usize) -> &[usize] {
         let shards = self.shards_of(rank);

@@ -127,7 +127,7 @@ impl Numbers {
     /// Asks for those that a round goes over, to be near when they are needed.
     #[inline(always)]
     pub(super) fn expect(&self) {
-        prefetch(&self.block[..self.sums_at()]);
+        prefetch::<8>(&self.block[..self.sums_at()]);
     }
 
     /// w_i.

@@ -1,14 +1,11 @@
 //! How peers leave a worker, and when they have arrived.
 
+use super::super::balance::Left;
 use super::super::household::Household;
 use super::super::layout::Layout;
 use super::Shard;
 use crate::network::observe::Probe;
 use crate::network::peer::Peer;
-
-/// Peers that leave a worker after a window: how many windows there have been, and when that was, by the
-/// clock of what is measured.
-pub(in super::super) type Left = (u64, u64);
 
 impl<P: Peer, R: Probe> Shard<'_, P, R> {
     /// All peers of it leave between two windows, to be run by the workers of this layout: of each of these,
@@ -37,6 +34,6 @@ impl<P: Peer, R: Probe> Shard<'_, P, R> {
 
     /// Its peers have moved in, those of them that were elsewhere before: what that took is known now.
     pub(in super::super) fn settle(&mut self, left: Option<Left>) {
-        self.watch.built(left.map(|(_, when)| when));
+        self.watch.built(left, self.layout.alone());
     }
 }
