@@ -138,7 +138,7 @@ fn agreed_as<T>(
     let all = ranks.all_of(&Hello::new(version, &loaded, identity)).map_err(lost)?;
     compare(&all)?;
     if all.iter().any(|rank| rank.kernel != all[0].kernel) {
-        kernel::force_portable();
+        kernel::agree_on(all.iter().map(|rank| &*rank.kernel));
     }
     loaded
 }

@@ -1,6 +1,6 @@
 //! A step of Adam.
 
-use super::kernel::Four;
+use super::kernel::Eight;
 
 /// What a step of Adam is made with: M ← β₁M + g, V ← β₂V + g² and w ← w − r·M/(√V + ϵ).
 ///
@@ -27,35 +27,35 @@ impl AdamStep {
     }
 }
 
-/// The same for four weights at once.
+/// The same for eight weights at once.
 #[derive(Clone, Copy)]
-pub(super) struct AdamStepOfFour<F> {
-    down: F,
-    mean_decay: F,
-    square_decay: F,
-    floor: F,
+pub(super) struct AdamStepOfEight<E> {
+    down: E,
+    mean_decay: E,
+    square_decay: E,
+    floor: E,
 }
 
-impl<F: Four> AdamStepOfFour<F> {
+impl<E: Eight> AdamStepOfEight<E> {
     #[inline(always)]
     pub(super) fn new(step: AdamStep) -> Self {
         Self {
-            down: F::splat(-step.rate),
-            mean_decay: F::splat(step.mean_decay),
-            square_decay: F::splat(step.square_decay),
-            floor: F::splat(step.floor),
+            down: E::splat(-step.rate),
+            mean_decay: E::splat(step.mean_decay),
+            square_decay: E::splat(step.square_decay),
+            floor: E::splat(step.floor),
         }
     }
 
     /// Takes the step. Returns the weights after it.
     #[inline(always)]
-    pub(super) fn take(self, g: F, w: &mut [f64; 4], m: &mut [f64; 4], v: &mut [f64; 4]) -> F {
-        let mean = self.mean_decay.times(F::load(m)).plus(g);
-        let square = self.square_decay.times(F::load(v)).plus(g.times(g));
+    pub(super) fn take(self, g: E, [w, m, v]: [&mut [[f64; 4]; 2]; 3]) -> E {
+        let mean = self.mean_decay.times(E::load(m)).plus(g);
+        let square = self.square_decay.times(E::load(v)).plus(g.times(g));
         mean.store(m);
         square.store(v);
         let moved = self.down.times(mean).over(square.root().plus(self.floor));
-        let after = F::load(w).plus(moved);
+        let after = E::load(w).plus(moved);
         after.store(w);
         after
     }

@@ -14,8 +14,8 @@ mod tests;
 pub use linear::{LinearStep, fold, linear_values};
 pub use relu::{ReluStep, relu_values};
 
-use super::adam::{AdamStep, AdamStepOfFour};
-use super::kernel::Four;
+use super::adam::{AdamStep, AdamStepOfEight};
+use super::kernel;
 
 /// A number of each of eight hidden units: a line of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,15 +74,12 @@ impl Moving<'_> {
 
 /// A step of eight weights down the gradient g. Returns the weights after it.
 #[inline(always)]
-fn step<F: Four>(
-    adam: AdamStepOfFour<F>,
-    g: [F; 2],
+fn step<E: kernel::Eight>(
+    adam: AdamStepOfEight<E>,
+    g: E,
     w: &mut Eight,
     m: &mut Eight,
     v: &mut Eight,
-) -> [F; 2] {
-    [
-        adam.take(g[0], &mut w.0[0], &mut m.0[0], &mut v.0[0]),
-        adam.take(g[1], &mut w.0[1], &mut m.0[1], &mut v.0[1]),
-    ]
+) -> E {
+    adam.take(g, [&mut w.0, &mut m.0, &mut v.0])
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::exponential::{decay, log_one_plus_decay, tanh_half};
 use super::rows::{Axpy, Dot, Gather, OfMargins, Scan, Sum};
 use super::symmetric::{AddOuter, Factor, Solve};
-use super::{Loop, on_portable, run};
+use super::{AVX2, AVX512, Loop, PORTABLE, on_avx2, on_portable, run, weakest};
 use crate::learn::{Loss, Packed, dot};
 
 /// Bits, with one NaN: which of several NaNs comes through an operation is not said anywhere.
@@ -11,11 +11,13 @@ fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| if x.is_nan() { f64::NAN } else { *x }.to_bits()).collect()
 }
 
-/// On plain arrays, on what every processor has, and on the widest registers of this one.
+/// On plain arrays, on what every processor has, on AVX2 where there is better, and on the widest registers of
+/// this one.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Arrays,
     Portable,
+    Avx2,
     Widest,
 }
 
@@ -24,6 +26,7 @@ impl Way {
         match self {
             Self::Arrays => work.run::<[f64; 4]>(),
             Self::Portable => on_portable(work),
+            Self::Avx2 => on_avx2(work),
             Self::Widest => run(work),
         }
     }
@@ -33,6 +36,7 @@ impl Way {
 fn agree(compute: impl Fn(Way) -> Vec<f64>) -> Result<(), TestCaseError> {
     let arrays = bits(&compute(Way::Arrays));
     prop_assert_eq!(&arrays, &bits(&compute(Way::Portable)));
+    prop_assert_eq!(&arrays, &bits(&compute(Way::Avx2)));
     prop_assert_eq!(&arrays, &bits(&compute(Way::Widest)));
     Ok(())
 }
@@ -184,7 +188,7 @@ fn every_number_of_rows_and_every_tail_is_what_rows_alone_give() {
                 slopes.push(slope);
                 Way::Arrays.run(Axpy(slope, x, &mut plain));
             }
-            for way in [Way::Arrays, Way::Portable, Way::Widest] {
+            for way in [Way::Arrays, Way::Portable, Way::Avx2, Way::Widest] {
                 let mut g = start.clone();
                 let of = Kept(Loss::Logistic, &y, Vec::new());
                 let found = way.run(Gather { x: &x, w: &w, g: &mut g, of }).2;
@@ -246,8 +250,17 @@ fn exponentials_have_their_limits() {
 }
 
 #[test]
+fn several_processors_take_what_all_of_them_have() {
+    assert_eq!(weakest(["avx512", "avx2", "avx512"]), Some(AVX2));
+    assert_eq!(weakest(["avx512", "portable"]), Some(PORTABLE));
+    assert_eq!(weakest(["avx512", "of another time"]), Some(PORTABLE));
+    assert_eq!(weakest(["avx512"; 2]), Some(AVX512));
+    assert_eq!(weakest([]), None);
+}
+
+#[test]
 fn the_kernel_says_which_one_it_is() {
-    assert!(["avx2", "portable"].contains(&super::name()));
+    assert!(["avx512", "avx2", "portable"].contains(&super::name()));
 }
 
 /// z, e^{−z}, tanh(z/2), log(1 + e^{−z}), as bits.

@@ -6,8 +6,9 @@
 //! s_0 W₂_0ᵀ + s_1 W₂_1ᵀ by Ŵ. So no row ever goes through the hidden units, and u is kept.
 
 use super::super::kernel::rows::dots;
-use super::super::kernel::{Four, Loop, prefetch_line, run};
-use super::{AdamStepOfFour, Eight, Moving, step};
+use super::super::kernel::{self, Four, Loop, prefetch_line, run};
+use super::{AdamStepOfEight, Eight, Moving, step};
+use kernel::Eight as _;
 
 /// u of both outputs: of each input, and of the 1 behind them.
 ///
@@ -92,6 +93,7 @@ impl LinearStep<'_> {
 
 impl Loop for LinearStep<'_> {
     type Output = ();
+    const GAINS: bool = true;
 
     /// Tile by tile: a step of its W₂, then of its rows of Ŵ, each added to u as soon as it is known.
     /// Divisions and roots keep the processor from nothing else meanwhile: so Ŵᵀs of the next tile is
@@ -100,13 +102,14 @@ impl Loop for LinearStep<'_> {
     fn run<F: Four>(self) {
         let Self { moving, sums, slopes, room } = self;
         let Moving { step: adam, weights, mean, square } = moving;
-        let adam = AdamStepOfFour::<F>::new(adam);
+        let adam = AdamStepOfEight::<F::Two>::new(adam);
         let inputs = room.len();
         let sums = [&sums[0][..inputs], &sums[1][..inputs]];
         room.fill(Eight::default());
-        let mut by = [[F::splat(0.0); 2]; 2];
+        let splat = F::Two::splat;
+        let mut by = [splat(0.0); 2];
         for (input, w) in weights.iter().take(inputs).enumerate() {
-            add_products(&mut by, [F::splat(sums[0][input]), F::splat(sums[1][input])], w);
+            add_products(&mut by, [splat(sums[0][input]), splat(sums[1][input])], w);
         }
         for at in (0..weights.len()).step_by(inputs + 2) {
             let (w, later) = weights[at..].split_at_mut(inputs + 2);
@@ -115,10 +118,10 @@ impl Loop for LinearStep<'_> {
             let (v, v_later) = square[at..].split_at_mut(inputs + 2);
             let (m, m_out) = m.split_at_mut(inputs);
             let (v, v_out) = v.split_at_mut(inputs);
-            let mut before = [[F::splat(0.0); 2]; 2];
+            let mut before = [splat(0.0); 2];
             let mut after = before;
             for output in 0..2 {
-                before[output] = [F::load(&w_out[output].0[0]), F::load(&w_out[output].0[1])];
+                before[output] = F::Two::load(&w_out[output].0);
                 after[output] = step(
                     adam,
                     by[output],
@@ -127,18 +130,15 @@ impl Loop for LinearStep<'_> {
                     &mut v_out[output],
                 );
             }
-            by = [[F::splat(0.0); 2]; 2];
+            by = [splat(0.0); 2];
             let next = later.get(..inputs);
             for input in 0..inputs {
-                let s = [F::splat(sums[0][input]), F::splat(sums[1][input])];
-                let mut g = [F::splat(0.0); 2];
-                for half in 0..2 {
-                    g[half] = s[0].times(before[0][half]).plus(s[1].times(before[1][half]));
-                }
+                let s = [splat(sums[0][input]), splat(sums[1][input])];
+                let g = s[0].times(before[0]).plus(s[1].times(before[1]));
                 let row = step(adam, g, &mut w[input], &mut m[input], &mut v[input]);
-                for (lanes, out) in room[input].0.iter_mut().zip(&after) {
-                    let sum = F::load(lanes).plus(row[0].times(out[0]));
-                    sum.plus(row[1].times(out[1])).store(lanes);
+                for (lanes, out) in room[input].0.iter_mut().zip(after) {
+                    let [low, high] = row.times(out).halves();
+                    F::load(lanes).plus(low).plus(high).store(lanes);
                 }
                 if let Some(next) = next {
                     add_products(&mut by, s, &next[input]);
@@ -157,12 +157,10 @@ impl Loop for LinearStep<'_> {
 
 /// Adds what one input has in Ŵᵀs of both outputs.
 #[inline(always)]
-fn add_products<F: Four>(by: &mut [[F; 2]; 2], s: [F; 2], w: &Eight) {
-    for (half, w) in w.0.iter().enumerate() {
-        let w = F::load(w);
-        for output in 0..2 {
-            by[output][half] = by[output][half].plus(s[output].times(w));
-        }
+fn add_products<E: kernel::Eight>(by: &mut [E; 2], s: [E; 2], w: &Eight) {
+    let w = E::load(&w.0);
+    for output in 0..2 {
+        by[output] = by[output].plus(s[output].times(w));
     }
 }
 

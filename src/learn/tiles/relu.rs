@@ -1,7 +1,8 @@
 //! A net whose hidden units make max(0, x) of their input.
 
-use super::super::kernel::{Four, Loop, run};
-use super::{AdamStepOfFour, Eight, Moving, step};
+use super::super::kernel::{self, Four, Loop, run};
+use super::{AdamStepOfEight, Eight, Moving, step};
+use kernel::Eight as _;
 
 /// Q of both outputs, row by row. `units` has room for what the hidden units make of every row, tile by
 /// tile.
@@ -28,6 +29,7 @@ pub(super) struct ReluValues<'a> {
 
 impl Loop for ReluValues<'_> {
     type Output = ();
+    const GAINS: bool = true;
 
     #[inline(always)]
     fn run<F: Four>(self) {
@@ -46,18 +48,16 @@ impl Loop for ReluValues<'_> {
             }
         }
         for (row, values) in values.iter_mut().enumerate() {
-            let mut sums = [[F::splat(0.0); 2]; 2];
+            let mut sums = [F::Two::splat(0.0); 2];
             for (tile, units) in weights.chunks_exact(d + 3).zip(units.chunks_exact(rows)) {
-                for (half, unit) in units[row].0.iter().enumerate() {
-                    let unit = F::load(unit);
-                    for output in 0..2 {
-                        let w = F::load(&tile[d + 1 + output].0[half]);
-                        sums[output][half] = sums[output][half].plus(w.times(unit));
-                    }
+                let unit = F::Two::load(&units[row].0);
+                for output in 0..2 {
+                    let w = F::Two::load(&tile[d + 1 + output].0);
+                    sums[output] = sums[output].plus(w.times(unit));
                 }
             }
             for output in 0..2 {
-                let [a, b, c, d] = sums[output][0].plus(sums[output][1]).array();
+                let [a, b, c, d] = sums[output].folded().array();
                 values[output] = (a + c) + (b + d) + biases[output];
             }
         }
@@ -68,22 +68,18 @@ impl Loop for ReluValues<'_> {
 #[inline(always)]
 fn reach<F: Four, const R: usize>(tile: &[Eight], x: [&[f64]; R]) -> [Eight; R] {
     let d = tile.len() - 3;
-    let mut sums = [[F::load(&tile[d].0[0]), F::load(&tile[d].0[1])]; R];
+    let mut sums = [F::Two::load(&tile[d].0); R];
     for (input, w) in tile[..d].iter().enumerate() {
-        for (half, w) in w.0.iter().enumerate() {
-            let w = F::load(w);
-            for r in 0..R {
-                sums[r][half] = sums[r][half].plus(F::splat(x[r][input]).times(w));
-            }
+        let w = F::Two::load(&w.0);
+        for r in 0..R {
+            sums[r] = sums[r].plus(F::Two::splat(x[r][input]).times(w));
         }
     }
     let mut units = [Eight::default(); R];
-    for (units, sums) in units.iter_mut().zip(&sums) {
-        for (half, sum) in units.0.iter_mut().zip(sums) {
-            sum.store(half);
-            for unit in half {
-                *unit = unit.max(0.0);
-            }
+    for (units, sum) in units.iter_mut().zip(sums) {
+        sum.store(&mut units.0);
+        for unit in units.units_mut() {
+            *unit = unit.max(0.0);
         }
     }
     units
@@ -117,12 +113,13 @@ impl ReluStep<'_> {
 
 impl Loop for ReluStep<'_> {
     type Output = ();
+    const GAINS: bool = true;
 
     #[inline(always)]
     fn run<F: Four>(self) {
         let Self { moving, states, errors, units } = self;
         let Moving { step: adam, weights, mean, square } = moving;
-        let adam = AdamStepOfFour::<F>::new(adam);
+        let adam = AdamStepOfEight::<F::Two>::new(adam);
         let rows = errors.len();
         let d = states.len() / rows;
         for (tile, units) in units.chunks_exact_mut(rows).enumerate() {
@@ -132,18 +129,16 @@ impl Loop for ReluStep<'_> {
             let v = &mut square[at..at + d + 3];
             let by = back(&w[d + 1..], errors, units);
             for input in 0..=d {
-                let mut g = [F::splat(0.0); 2];
+                let mut g = F::Two::splat(0.0);
                 for (row, unit) in units.iter().enumerate() {
                     // The bias is the weight of one more input, which is always 1.
-                    let x = F::splat(if input < d { states[row * d + input] } else { 1.0 });
-                    for (g, unit) in g.iter_mut().zip(&unit.0) {
-                        *g = g.plus(x.times(F::load(unit)));
-                    }
+                    let x = F::Two::splat(if input < d { states[row * d + input] } else { 1.0 });
+                    g = g.plus(x.times(F::Two::load(&unit.0)));
                 }
                 step(adam, g, &mut w[input], &mut m[input], &mut v[input]);
             }
             for (output, by) in by.iter().enumerate() {
-                let (g, at) = ([F::load(&by.0[0]), F::load(&by.0[1])], d + 1 + output);
+                let (g, at) = (F::Two::load(&by.0), d + 1 + output);
                 step(adam, g, &mut w[at], &mut m[at], &mut v[at]);
             }
         }
