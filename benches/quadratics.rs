@@ -7,7 +7,9 @@
 //! FOLDER has x.npy (n·m rows), y.npy (n·m targets), graph.edges (peers 0 to n − 1) and run.txt with
 //! numbers: a/n, β, the rounds, and the workers of as many runs as there are more of them. Peer i
 //! holds rows i·m to (i + 1)·m − 1. Every line that is printed is one run: workers and the seconds of all
-//! rounds but the first, within which matrices are formed and inverted.
+//! rounds but the first, within which matrices are formed and inverted. Two more, before the runs and after
+//! them, say how many seconds a cache line takes from one core to another and back: machines that are guests on
+//! others may have their cores moved apart at any time, and two workers then wait longer for each other.
 //! All runs must end at the same bits; the models in the end go to models.npy. Without a folder it
 //! says how to get one, and that is all.
 
@@ -15,7 +17,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use hushmesh::data::{LocalData, Partitioned};
@@ -61,6 +63,7 @@ fn main() {
     let parameters = Arc::new(plain);
 
     let mut models = Vec::new();
+    println!("apart {}", round_trip());
     for workers in workers {
         let (seconds, end) = once(&graph, &train, &parameters, *workers as usize);
         if models.is_empty() {
@@ -71,7 +74,40 @@ fn main() {
         }
         println!("{workers} {seconds}");
     }
+    println!("apart {}", round_trip());
     std::fs::write(folder.join("models.npy"), npy(&models, &[n, d])).expect("there is room");
+}
+
+/// The seconds that a cache line takes from one core to another and back, as two threads see it that write and
+/// wait by turns.
+fn round_trip() -> f64 {
+    const TURNS: u32 = 20_000;
+    #[repr(align(128))]
+    struct Line(AtomicU32);
+    let (there, back) = (Line(AtomicU32::new(0)), Line(AtomicU32::new(0)));
+    let until = |line: &Line, turn| {
+        while line.0.load(Ordering::Acquire) != turn {
+            std::hint::spin_loop();
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 1..=TURNS {
+                until(&there, turn);
+                back.0.store(turn, Ordering::Release);
+            }
+        });
+        let mut began = Instant::now();
+        for turn in 1..=TURNS {
+            // Until both are at it time goes by that is not of interest.
+            if turn == TURNS / 2 {
+                began = Instant::now();
+            }
+            there.0.store(turn, Ordering::Release);
+            until(&back, turn);
+        }
+        began.elapsed().as_secs_f64() / f64::from(TURNS - TURNS / 2 + 1)
+    })
 }
 
 /// The seconds of all rounds but the first, and the models in the end.

@@ -34,6 +34,10 @@ threads as they like. The programs take turns; a time is the median over all tur
 peer in one round. It is checked that all end within 1e-8 of the optimum that one linear solve gives, that
 hushmesh and NumPy agree to 1e-9, and that hushmesh ends at the same bits with 1, 2 and 4 workers.
 
+How long a cache line takes from one core to the other and back is printed, too: about 100 ns where cores share a
+cache, several times that where they do not. Guests on other machines may be moved from the one to the other while
+they run, and two workers are slower then.
+
 On a machine that is busy with other things the clock measures those, and two workers most of all: run it alone.
 """
 
@@ -114,12 +118,14 @@ def compare(asked, folder):
         theirs = decent_admm.Admm(a, c, near, PENALTY) if n <= 100 else None
         rounds = rounds_of(n)
         times = {"hushmesh, 1 worker": [], "hushmesh, 2 workers": []} | {who: [] for who in numpys}
-        ends = {}
+        ends, trips = {}, []
         for turn in range(asked.turns):
             workers = [1, 2] + ([4] if turn == 0 else [])
             for worker, seconds in ours(program, folder, rounds, workers):
-                if worker != 4:
-                    times[f"hushmesh, {worker} worker{'s' if worker > 1 else ''}"].append(seconds)
+                if worker == "apart":
+                    trips.append(seconds)
+                elif worker != "4":
+                    times[f"hushmesh, {worker} worker{'s' if worker != '1' else ''}"].append(seconds)
             for who, rival in numpys.items():
                 seconds, ends[who] = rival.run(rounds)
                 times[who].append(seconds * (rounds - 1) / rounds)
@@ -143,6 +149,8 @@ def compare(asked, folder):
             )
         print(f"n = {n:,}: from the optimum", ", ".join(f"{who} {value:.1e}" for who, value in off.items()), end="")
         print("; from hushmesh", ", ".join(f"{who} {value:.1e}" for who, value in apart.items() if who != "hushmesh"))
+        trips = ", ".join(f"{1e9 * trip:.0f}" for trip in trips)
+        print(f"  a cache line from core to core and back, before and after each turn (ns): {trips}")
         print(f"  NumPy's quickest: {tuned.way}; others: {tuned.others}", flush=True)
     print()
     print(f"120 rounds or a million updates (decent-bench 120 rounds, the rest by proportion), d = {D}, {M} rows per peer, {DEGREE}-regular, beta = {PENALTY}")
@@ -179,11 +187,11 @@ def build():
 
 
 def ours(program, folder, rounds, workers):
-    """(workers, seconds) of runs of hushmesh in this order."""
+    """(workers, seconds) of runs of hushmesh in this order, and between them how far apart cores are."""
     (folder / "run.txt").write_text(" ".join(map(str, [SHARE, PENALTY, rounds, *workers])))
     environment = os.environ | {"HUSHMESH_QUADRATICS": str(folder)}
     output = subprocess.run([program], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [(int(worker), float(seconds)) for worker, seconds in map(str.split, output.splitlines())]
+    return [(worker, float(seconds)) for worker, seconds in map(str.split, output.splitlines())]
 
 
 if __name__ == "__main__":

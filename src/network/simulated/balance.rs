@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Where windows are short, what workers have to tell each other may take longer than what they have to do, by
-//! how much depends on how far apart their cores are. So after windows 16, 128, 1,024 and so on all peers go to
+//! how much depends on how far apart their cores are. So after windows 32, 1,024, 32,768 and so on all peers go to
 //! one worker for a while, or, if they are there, back to all; and where windows took longer then they
 //! return.
 
@@ -126,7 +126,7 @@ impl Cuts {
 
 /// Whether after so many windows peers go to one worker, or away from it, to see whether that is better.
 fn trial_begins(windows: u64) -> bool {
-    windows >= 2 * WARM_UP && windows.is_power_of_two() && windows.ilog2() % 3 == 1
+    windows >= 2 * WARM_UP && windows.is_power_of_two() && windows.ilog2().is_multiple_of(5)
 }
 
 /// Whether after so many windows it has been seen.
@@ -484,7 +484,7 @@ mod tests {
         const SHARED: [usize; 3] = [10, 14, 18];
         const ALONE: [usize; 3] = [10, 18, 18];
         let (shared, alone) = (Some(SHARED.to_vec()), Some(ALONE.to_vec()));
-        for begins in [16, 128, 1024, 8192] {
+        for begins in [32, 1024, 32_768] {
             assert_eq!(after(begins, SHARED, 40, None), alone, "{begins}");
             assert_eq!(after(begins, SHARED, 400, None), None, "long windows stay");
             assert_eq!(
@@ -504,13 +504,13 @@ mod tests {
             assert_eq!(after(ends, SHARED, 50, Some((40_000, false))), None, "nothing was tried");
             assert_eq!(after(ends, SHARED, 50, None), None, "nobody has moved");
         }
-        for windows in [32, 64, 256, 512, 2048] {
+        for windows in [16, 64, 256, 512, 2048] {
             assert_eq!(after(windows, ALONE, 30, None), None, "who is alone stays so");
             assert_eq!(after(windows, SHARED, 30, None), None, "and who is not");
             assert!(!trial_begins(windows) && !trial_ends(windows));
         }
         // Setting up took longer than all windows so far.
-        let mut dear = works(16, 1_000, [[3; 4]; 2]);
+        let mut dear = works(32, 2_000, [[3; 4]; 2]);
         dear[0].pace = Some(Pace { now: 40_000, before: None });
         assert_eq!(Cuts::Measured.moved(&SHARED, &dear), None);
     }
@@ -530,11 +530,11 @@ mod tests {
             paces
         };
         let pace = |now, before| Pace { now, before };
-        assert_eq!(run(&mut watch, 0..16, 500), [pace(500, None)]);
+        assert_eq!(run(&mut watch, 0..32, 500), [pace(500, None); 2]);
         let left = watch.left();
         let mut watch = Watch::new(Cuts::Pretended, left.windows, 1, |_| 1);
         watch.built(Some(left), Some(true));
-        assert_eq!(run(&mut watch, 16..28, 700), [pace(700, Some((500, false)))]);
+        assert_eq!(run(&mut watch, 32..44, 700), [pace(700, Some((500, false)))]);
     }
 
     #[test]
