@@ -310,7 +310,7 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         let chorus = if order.is_empty() { self.chorus(&board) } else { None };
         let mut due = Vec::new();
         let mut begin = 0;
-        let mut next = 0;
+        let (mut next, mut alike) = (0, 0);
         for first in (0..AHEAD).filter(|_| far) {
             self.look_ahead(&board, first, turn);
         }
@@ -319,7 +319,11 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
                 && self.is_turn_of(next, turn)
             {
                 self.watch.reach(next);
-                let end = self.stretch(next, turn);
+                // Looked for once for all who are alike: whoever has no turn here comes by again.
+                if next >= alike {
+                    alike = self.alike(next);
+                }
+                let end = alike.min(self.watch.next()).max(next + 1);
                 next = self.hear_together(next..end, &board, chorus, far);
                 if next == end {
                     continue;
@@ -419,17 +423,14 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         turns.next
     }
 
-    /// Up to where peers from a place on may have their turns without anybody else looking: to the next who is
-    /// measured or whose turn it is not.
-    #[inline]
-    fn stretch(&self, place: usize, turn: Turn) -> usize {
-        let end = self.peers.len().min(self.watch.next()).max(place + 1);
-        match self.borders.get(place..end) {
-            None => end,
-            Some(borders) => {
-                let other = borders.iter().position(|&border| border != (turn == Turn::Border));
-                other.map_or(end, |others| place + others)
+    /// Up to where all peers from a place on have links to other ranks, or none has.
+    fn alike(&self, place: usize) -> usize {
+        match self.borders.get(place..) {
+            Some([first, others @ ..]) => {
+                let other = others.iter().position(|border| border != first);
+                other.map_or(self.peers.len(), |others| place + 1 + others)
             }
+            _ => self.peers.len(),
         }
     }
 
