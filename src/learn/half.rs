@@ -10,6 +10,8 @@ use super::kernel::{Four, LANES};
 /// The greatest dimension.
 pub(super) const LIMIT: usize = 64;
 
+/// What nothing has been added to yet: a sum that begins with it is its first summand, without an addition.
+const EMPTY: f64 = -0.0;
 /// Ones where the last four of so many rows, modulo four, are rows; zeros behind them.
 const ROWS: [[f64; LANES]; LANES] =
     [[1.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]];
@@ -65,12 +67,12 @@ pub(super) fn product<F: Four>(half: &[f64], d: usize, r: &Padded, w: &mut Padde
 fn blocks<F: Four, const N: usize>(half: &[f64], d: usize, r: &Padded, w: &mut Padded) {
     let lanes = d.div_ceil(LANES);
     let (r, w) = (&r[..lanes], &mut w[..lanes]);
-    let mut sums = [F::splat(0.0); N];
+    let mut sums = [F::splat(EMPTY); N];
     let mut rest = &half[..length(d)];
     for j in 0..lanes - 1 {
         let rows = d - LANES * j;
         // The last four of a column may run over into what follows.
-        let (columns, across) = (rest, &mut [F::splat(0.0); LANES]);
+        let (columns, across) = (rest, &mut [F::splat(EMPTY); LANES]);
         let four = |c: usize, i: usize| -> F {
             let from = &columns[c * rows + LANES * (i - j)..];
             F::load(from.first_chunk().expect("numbers follow the last column"))

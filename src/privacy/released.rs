@@ -435,6 +435,12 @@ impl<T> Released<T> {
         Settled(self.value)
     }
 
+    /// What it [will be](Self::settled), to look at: what is copied on the way need not be moved first. For the
+    /// engine alone, which books.
+    pub(crate) fn settled_in_place(&self) -> &T {
+        &self.value
+    }
+
     /// The same value with another one's charge on top of its own: for values that are added up.
     pub(super) fn charged(self, other: &Charge) -> Self {
         Self { value: self.value, charge: self.charge.with(other.clone()) }

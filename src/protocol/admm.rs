@@ -46,7 +46,7 @@ use super::inbox::Addition;
 use crate::data::LocalData;
 use crate::learn::consensus::{self, ConsensusRound};
 use crate::learn::{
-    ChordNewton, Four, Loop, Loss, Objective, Samples, Subproblem, norm, prefetch, run,
+    ChordNewton, Four, LANES, Loop, Loss, Objective, Samples, Subproblem, norm, prefetch, run,
 };
 use crate::network::{
     Announce, Arrival, Arrivals, Context, Peer, Received, Snapshot, Together, Turns,
@@ -428,9 +428,13 @@ impl AdmmPeer {
     }
 
     /// (17) and (15) in one pass over the vectors, where the next argmin is in closed form and nobody looks at
-    /// this one; then (16). Otherwise it does nothing and says so.
+    /// this one; then (16). Otherwise it does nothing and says so. Vectors take N times four numbers, or, where N
+    /// is 0, any number.
     #[inline(always)]
-    fn round_at_once<F: Four>(&mut self, together: &mut Together<'_, '_, Exchange>) -> bool {
+    fn round_at_once<F: Four, const N: usize>(
+        &mut self,
+        together: &mut Together<'_, '_, '_, Exchange>,
+    ) -> bool {
         let parameters = &*self.parameters;
         let round = together.round();
         let more = parameters.inexact.is_some() || parameters.budget.is_some();
@@ -446,7 +450,9 @@ impl AdmmPeer {
         let deviation = if noisy { self.deviation(together.me(), next) } else { 0.0 };
         let tolerance = if noisy { self.tolerance(next, deviation) } else { parameters.tolerance };
         let d = self.numbers.dimension();
-        let Fours { w, gamma, sum, sent, eta, solver } = self.numbers.fours();
+        let Some(Fours { w, gamma, sum, sent, eta, solver }) = self.numbers.fours::<N>() else {
+            return false;
+        };
         let consensus = ConsensusRound {
             penalty: parameters.penalty,
             neighbours: together.neighbours().into(),
@@ -529,7 +535,13 @@ impl Peer for AdmmPeer {
     }
 
     fn receive_together(turns: &mut Turns<'_, '_, Self>) {
-        run(Rounds(turns));
+        // Where the compiler knows how long vectors are, it knows where each begins.
+        match turns.length().div_ceil(LANES) {
+            1 => run(Rounds::<1>(turns)),
+            2 => run(Rounds::<2>(turns)),
+            3 => run(Rounds::<3>(turns)),
+            _ => run(Rounds::<0>(turns)),
+        }
     }
 
     #[inline(always)]
@@ -557,16 +569,17 @@ impl Peer for AdmmPeer {
     }
 }
 
-/// Rounds of peers that stand side by side, each at once.
-struct Rounds<'t, 's, 'a>(&'t mut Turns<'s, 'a, AdmmPeer>);
+/// Rounds of peers that stand side by side, each at once, with vectors of N times four numbers, or, where N is 0,
+/// any number.
+struct Rounds<'t, 's, 'a, const N: usize>(&'t mut Turns<'s, 'a, AdmmPeer>);
 
-impl Loop for Rounds<'_, '_, '_> {
+impl<const N: usize> Loop for Rounds<'_, '_, '_, N> {
     type Output = ();
 
     #[inline(always)]
     fn run<F: Four>(self) {
         while let Some((peer, mut together)) = self.0.next() {
-            if !peer.round_at_once::<F>(&mut together) {
+            if !peer.round_at_once::<F, N>(&mut together) {
                 self.0.put_back();
                 return;
             }

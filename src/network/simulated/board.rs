@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::layout::Layout;
-use super::posts::{Head, Posts, Said};
+use super::posts::{Head, LANES, Posts, Said};
 use super::together::Chorus;
 use crate::network::observe::Schedule;
 use crate::network::peer::Received;
@@ -289,11 +289,12 @@ impl<M> Board<M> {
         let (round, time) = (self.round?, self.time?);
         let mut there = self.posts.iter().filter(|posts| !posts.is_empty());
         let length = there.next()?.length();
+        let fours = length.div_ceil(LANES);
         let regions = self.posts.iter().map(|posts| posts.vectors()).collect();
         let measured = [round, round.next()].map(|round| schedule.measures(round));
         let answer = time + latency;
         let alike = there.all(|posts| posts.length() == length);
-        alike.then_some(Chorus { round, measured, time, answer, length, regions })
+        alike.then_some(Chorus { round, measured, time, answer, length, fours, regions })
     }
 
     /// Where the peer at an own place looks.

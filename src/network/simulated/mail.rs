@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::board::Reach;
 use super::event::{Event, Pending, Queue, What};
 use super::layout::Layout;
-use super::posts::{LANES, Posts, Said};
+use super::posts::{Posts, Said};
 use crate::privacy::Wire;
 use crate::topology::Topology;
-use crate::units::{PeerId, Round, SimTime};
+use crate::units::{PeerId, SimTime};
 
 /// Where messages go: into the queue of this shard, among its next posts, or into the batch for another.
 pub(super) struct Mail<'a, M> {
@@ -76,7 +76,7 @@ impl<M> Mail<'_, M> {
         self.layout.peer(self.layout.range(self.worker).start + place)
     }
 
-    /// Makes ready for [answers](Self::answer) that arrive at a time and are so long; whether there can be
+    /// Makes ready for [answers](Posts::answers) that arrive at a time and are so long; whether there can be
     /// any.
     pub(super) fn prepare(&mut self, time: SimTime, length: usize) -> bool {
         let window = self.queue.window(time);
@@ -85,20 +85,6 @@ impl<M> Mail<'_, M> {
                 .reach
                 .as_ref()
                 .is_some_and(|reach| self.posts.prepare(window, reach.places_here, length))
-    }
-
-    /// Posts a vector of the peer at an own place, with zeros behind its end, where that was made ready. Not
-    /// where it cannot be, nor where it has to go further than a post does; returns whether it has.
-    #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        place: usize,
-        at: (SimTime, u64),
-        round: Round,
-        vector: &[[f64; LANES]],
-    ) -> bool {
-        let stays = self.reach.as_ref().is_some_and(|reach| reach.stays(place));
-        stays && self.posts.answer(place, at, round, vector)
     }
 
     /// Whether what arrives in this window may be posted. What was posted at the start may still be under way
@@ -173,6 +159,25 @@ impl<M: Wire + Clone> Mail<'_, M> {
             return;
         }
         self.post_beyond((sender, place), at, said, (next, posted));
+    }
+
+    /// Whether a post of this process reaches all neighbours of the peer at an own place.
+    pub(super) fn stays(&self, place: usize) -> bool {
+        self.reach.as_ref().is_some_and(|reach| reach.stays(place))
+    }
+
+    /// Says the same to those neighbours of a peer whom its answer does not reach, whether it was `posted` in this
+    /// process or not.
+    #[cold]
+    pub(super) fn answer_beyond(
+        &mut self,
+        sender: (PeerId, usize),
+        (time, sequence): (SimTime, u64),
+        said: &Said<'_, M>,
+        posted: bool,
+    ) {
+        let window = self.queue.window(time);
+        self.post_beyond(sender, (time, sequence, window), said, (true, posted));
     }
 
     /// The rest of it: to those whom no post of this process reaches.

@@ -139,34 +139,21 @@ impl<M> Posts<M> {
         self.room == Some(length) || self.make_room(length, places as usize)
     }
 
-    /// Puts a vector up at a place that was made ready, with zeros behind its end. Not where the place is
-    /// taken, or it is not as long as was said; returns whether it has.
-    #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        place: usize,
-        (time, sequence): (SimTime, u64),
-        round: Round,
-        vector: &[[f64; LANES]],
-    ) -> bool {
-        let Self { heads, numbers, stride, window, .. } = self;
-        let Some(head) = heads.get_mut(place).filter(|head| head.window != *window) else {
-            return false;
-        };
-        let Some(room) = numbers.get_mut(*stride * place..*stride * (place + 1)) else {
-            return false;
-        };
-        match (room.as_chunks_mut().0, vector) {
-            // By name where there are few: nobody is called for them.
-            ([a], [x]) => *a = *x,
-            ([a, b], [x, y]) => (*a, *b) = (*x, *y),
-            ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
-            (room, _) if room.len() == vector.len() => room.copy_from_slice(vector),
-            _ => return false,
+    /// Where vectors that all arrive at one time, most of them of this round, are put up in what was made ready.
+    pub(super) fn answers(&mut self, time: SimTime, round: Round) -> Answers<'_> {
+        if self.who.is_empty() {
+            self.first = (time, round);
         }
-        *head = Head { time, sequence, window: *window, round, message: 0 };
-        self.note(place as u32, time, round, true);
-        true
+        self.one_time &= self.first.0 == time;
+        Answers {
+            head: Head { time, round: self.first.1, window: self.window, ..Head::default() },
+            length: self.length,
+            fours: self.stride / LANES,
+            heads: &mut self.heads,
+            vectors: self.numbers.as_chunks_mut().0,
+            who: &mut self.who,
+            one_round: &mut self.one_round,
+        }
     }
 
     /// There is a post more.
@@ -270,6 +257,66 @@ impl<M> Posts<M> {
                 Said::Vector(head.round, vector)
             }
         }
+    }
+}
+
+/// Room for vectors that are all as long, to arrive at one time.
+pub(super) struct Answers<'p> {
+    /// What their heads have in common, with the round of the first.
+    head: Head,
+    length: usize,
+    /// How many times four numbers lie between the beginnings of two.
+    fours: usize,
+    heads: &'p mut [Head],
+    vectors: &'p mut [[f64; LANES]],
+    who: &'p mut Vec<u32>,
+    one_round: &'p mut bool,
+}
+
+impl Answers<'_> {
+    /// Puts a vector up with zeros behind its end. Not where the place is taken, or where others are longer
+    /// or shorter; returns whether it has.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        place: usize,
+        (sequence, round): (u64, Round),
+        vector: &[[f64; LANES]],
+    ) -> bool {
+        if self.fours != vector.len() {
+            return false;
+        }
+        let Some(room) = self.room(place, sequence, round) else { return false };
+        for (room, four) in room.iter_mut().zip(vector) {
+            *room = *four;
+        }
+        true
+    }
+
+    /// The same for one without zeros behind it.
+    pub(super) fn put_bare(
+        &mut self,
+        place: usize,
+        (sequence, round): (u64, Round),
+        vector: &[f64],
+    ) -> bool {
+        if self.length != vector.len() {
+            return false;
+        }
+        let Some(room) = self.room(place, sequence, round) else { return false };
+        room.as_flattened_mut()[..vector.len()].copy_from_slice(vector);
+        true
+    }
+
+    /// Takes a place, unless it is taken.
+    #[inline(always)]
+    fn room(&mut self, place: usize, sequence: u64, round: Round) -> Option<&mut [[f64; LANES]]> {
+        let head = self.heads.get_mut(place).filter(|head| head.window != self.head.window)?;
+        let room = self.vectors.get_mut(self.fours * place..)?.get_mut(..self.fours)?;
+        *head = Head { sequence, round, ..self.head };
+        *self.one_round &= round == self.head.round;
+        self.who.push(place as u32);
+        Some(room)
     }
 }
 

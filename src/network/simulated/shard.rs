@@ -406,7 +406,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         chorus: &Chorus<'_>,
         far: bool,
     ) -> usize {
+        let mut posts = std::mem::take(&mut self.mail.posts);
         let mut turns = Turns {
+            answers: posts.answers(chorus.answer, chorus.round.next()),
+            stays: self.mail.stays(places.start),
             chorus,
             board,
             peers: &mut self.peers,
@@ -420,7 +423,9 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
             taken: false,
         };
         P::receive_together(&mut turns);
-        turns.next
+        let next = turns.next;
+        self.mail.posts = posts;
+        next
     }
 
     /// Up to where all peers from a place on have links to other ranks, or none has.

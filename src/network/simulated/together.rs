@@ -3,7 +3,7 @@
 use super::board::{Arrivals, Board, Slot};
 use super::mail::Mail;
 use super::port::Desk;
-use super::posts::{LANES, Said};
+use super::posts::{Answers, LANES, Said};
 use crate::network::context::Announce;
 use crate::network::peer::Peer;
 use crate::privacy::{Account, Receivers, Released, Wire, size_of_round};
@@ -17,8 +17,9 @@ pub(super) struct Chorus<'s> {
     /// When they arrive, and when an answer does.
     pub(super) time: SimTime,
     pub(super) answer: SimTime,
-    /// How long each is.
+    /// How long each is, and how many times four numbers that takes.
     pub(super) length: usize,
+    pub(super) fours: usize,
     /// Those of each region, one after the other, with zeros behind each up to a multiple of [`LANES`].
     pub(super) regions: Vec<&'s [[f64; LANES]]>,
 }
@@ -33,6 +34,9 @@ pub struct Turns<'s, 'a, P: Peer> {
     pub(super) desks: &'s mut [Desk],
     pub(super) accounts: &'s mut [Account],
     pub(super) mail: &'s mut Mail<'a, P::Message>,
+    /// Where they answer, and whether that reaches all of their neighbours.
+    pub(super) answers: Answers<'s>,
+    pub(super) stays: bool,
     /// The place of the peer that is, or was last, at work.
     pub(super) running: &'s mut usize,
     /// How many peers ahead of the one at work ask for what they will need, where that is far away.
@@ -44,12 +48,18 @@ pub struct Turns<'s, 'a, P: Peer> {
     pub(super) taken: bool,
 }
 
-impl<'a, P: Peer> Turns<'_, 'a, P> {
+impl<'s, 'a, P: Peer> Turns<'s, 'a, P> {
+    /// How long the vectors are that they hear.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.chorus.length
+    }
+
     /// Whose turn it is next, and what it hears. None where there is nobody left, or one who has to be
     /// called by [`Peer::receive_all`].
     #[inline(always)]
     #[expect(clippy::should_implement_trait, reason = "what it hands out is lent")]
-    pub fn next(&mut self) -> Option<(&mut P, Together<'_, 'a, P::Message>)> {
+    pub fn next(&mut self) -> Option<(&mut P, Together<'_, 's, 'a, P::Message>)> {
         let place = self.next;
         if place >= self.end {
             return None;
@@ -68,8 +78,8 @@ impl<'a, P: Peer> Turns<'_, 'a, P> {
         desk.busy_until = self.chorus.time;
         self.next += 1;
         (*self.running, self.taken) = (place, true);
-        let Self { chorus, ref mut mail, .. } = *self;
-        Some((peer, Together { place, chorus, slots, desk, account, mail }))
+        let Self { chorus, stays, ref mut answers, ref mut mail, .. } = *self;
+        Some((peer, Together { place, chorus, slots, desk, account, answers, stays, mail }))
     }
 
     /// The peer whose turn it was last has not taken it: it is called by [`Peer::receive_all`].
@@ -81,16 +91,18 @@ impl<'a, P: Peer> Turns<'_, 'a, P> {
 
 /// What a peer hears that has its turn, and how it answers: without all that a
 /// [`Context`](crate::network::Context) needs for everything else that could happen.
-pub struct Together<'s, 'a, M> {
+pub struct Together<'t, 's, 'a, M> {
     place: usize,
     chorus: &'s Chorus<'s>,
     slots: &'s [Slot],
-    desk: &'s mut Desk,
-    account: &'s mut Account,
-    mail: &'s mut Mail<'a, M>,
+    desk: &'t mut Desk,
+    account: &'t mut Account,
+    answers: &'t mut Answers<'s>,
+    stays: bool,
+    mail: &'t mut Mail<'a, M>,
 }
 
-impl<'s, M> Together<'s, '_, M> {
+impl<'s, M> Together<'_, 's, '_, M> {
     /// The peer itself.
     #[inline]
     pub fn me(&self) -> PeerId {
@@ -112,8 +124,7 @@ impl<'s, M> Together<'s, '_, M> {
     /// The vectors of all neighbours, in their order, each with zeros up to a multiple of four numbers.
     #[inline(always)]
     pub fn vectors(&self) -> impl Iterator<Item = &'s [[f64; LANES]]> + Clone + use<'s, M> {
-        let Chorus { ref regions, length, .. } = *self.chorus;
-        let fours = length.div_ceil(LANES);
+        let Chorus { ref regions, fours, .. } = *self.chorus;
         self.slots.iter().map(move |slot| {
             let at = fours * slot.place as usize;
             &regions[slot.region as usize][at..at + fours]
@@ -127,34 +138,40 @@ impl<'s, M> Together<'s, '_, M> {
     }
 }
 
-impl<M: Wire + Clone> Together<'_, '_, M> {
+impl<M: Wire + Clone> Together<'_, '_, '_, M> {
     /// [Announces](Announce) a vector as long as those that it hears, with zeros up to a multiple of four
     /// numbers.
     #[inline(always)]
     pub fn answer(&mut self, message: Released<(Round, &[[f64; LANES]])>) {
+        let (round, vector) = *message.settled_in_place();
         self.account.book(message.charge(), Receivers::Neighbours);
-        let (round, vector) = *message.settled().value();
         let length = self.chorus.length;
-        debug_assert!(vector.len() == length.div_ceil(LANES));
+        debug_assert!(vector.len() == self.chorus.fours);
         debug_assert!(vector.as_flattened()[length..].iter().all(|&rest| rest == 0.0));
         let sequence = self.desk.sent(self.slots.len(), size_of_round(length));
-        if !self.mail.answer(self.place, (self.chorus.answer, sequence), round, vector) {
-            let vector = &vector.as_flattened()[..length];
-            self.post(sequence, &Said::Vector(round, vector));
+        let posted = self.answers.put(self.place, (sequence, round), vector);
+        if !(posted && self.stays) {
+            self.tell_beyond((sequence, round), &vector.as_flattened()[..length], posted);
         }
     }
 
+    /// Tells those whom a post does not reach.
     #[cold]
-    fn post(&mut self, sequence: u64, said: &Said<'_, M>) {
-        self.mail.post_to_all((self.me(), self.place), (self.chorus.answer, sequence), said);
+    fn tell_beyond(&mut self, (sequence, round): (u64, Round), vector: &[f64], posted: bool) {
+        let sender = (self.me(), self.place);
+        let said = Said::Vector(round, vector);
+        self.mail.answer_beyond(sender, (self.chorus.answer, sequence), &said, posted);
     }
 }
 
-impl<M: Wire + Clone> Announce for Together<'_, '_, M> {
+impl<M: Wire + Clone> Announce for Together<'_, '_, '_, M> {
     fn announce(&mut self, message: Released<(Round, &[f64])>) {
+        let (round, vector) = *message.settled_in_place();
         self.account.book(message.charge(), Receivers::Neighbours);
-        let (round, vector) = *message.settled().value();
         let sequence = self.desk.sent(self.slots.len(), size_of_round(vector.len()));
-        self.post(sequence, &Said::Vector(round, vector));
+        let posted = self.answers.put_bare(self.place, (sequence, round), vector);
+        if !(posted && self.stays) {
+            self.tell_beyond((sequence, round), vector, posted);
+        }
     }
 }

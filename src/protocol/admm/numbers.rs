@@ -12,6 +12,8 @@ pub(super) struct Numbers {
     dimension: u32,
     /// How many the solver remembers.
     solver: u32,
+    /// How many times four a vector takes, and what the solver remembers.
+    fours: [u32; 2],
     kinds: Kinds,
 }
 
@@ -69,7 +71,8 @@ impl Numbers {
         let [dimension, solver] = [d, solver].map(|count| {
             u32::try_from(count).expect("a matrix in memory has fewer rows and columns")
         });
-        Self { block: Aligned::zeros(length), dimension, solver, kinds }
+        let fours = [dimension, solver].map(|count| count.div_ceil(LANES as u32));
+        Self { block: Aligned::zeros(length), dimension, solver, fours, kinds }
     }
 
     /// How many numbers so many vectors take, and the solver's.
@@ -104,17 +107,21 @@ impl Numbers {
         self.dimension as usize
     }
 
-    /// Those of a round in closed form.
+    /// Those of a round in closed form, where a vector takes N times four numbers; for N = 0, whatever it takes.
     #[inline(always)]
-    pub(super) fn fours(&mut self) -> Fours<'_> {
+    pub(super) fn fours<const N: usize>(&mut self) -> Option<Fours<'_>> {
+        let [each, of_solver] = self.fours.map(|count| count as usize);
+        if N > 0 && each != N {
+            return None;
+        }
+        let each = if N > 0 { N } else { each };
         let (fours, _) = self.block.as_chunks_mut::<LANES>();
-        let each = (self.dimension as usize).div_ceil(LANES);
-        let (w, rest) = fours.split_at_mut(each);
-        let (gamma, rest) = rest.split_at_mut(each);
-        let (sent, rest) = rest.split_at_mut(if self.kinds.sent { each } else { 0 });
-        let (eta, rest) = rest.split_at_mut(if self.kinds.eta { each } else { 0 });
-        let (solver, rest) = rest.split_at_mut((self.solver as usize).div_ceil(LANES));
-        Fours { w, gamma, sum: &mut rest[..each], sent, eta, solver }
+        let (w, rest) = fours.split_at_mut_checked(each)?;
+        let (gamma, rest) = rest.split_at_mut_checked(each)?;
+        let (sent, rest) = rest.split_at_mut_checked(if self.kinds.sent { each } else { 0 })?;
+        let (eta, rest) = rest.split_at_mut_checked(if self.kinds.eta { each } else { 0 })?;
+        let (solver, rest) = rest.split_at_mut_checked(of_solver)?;
+        Some(Fours { w, gamma, sum: rest.get_mut(..each)?, sent, eta, solver })
     }
 
     /// Σ_l w~_l of the round that is under way.
