@@ -1,7 +1,7 @@
 //! A mini-batch as one task of a one-vs-all problem sees it.
 
-use super::kernel;
-use super::kernel::rows::{BLOCK, Gather, OfMargins, Scan};
+use super::kernel::rows::{BLOCK, Gather, OfMargins, Scan, dots};
+use super::kernel::{self, Four, LANES, Loop};
 use super::loss::Loss;
 use super::vector::dot;
 
@@ -115,6 +115,11 @@ impl Batch<'_> {
         }
     }
 
+    /// w ← w − η ∇f_D(w). `g` is room for a vector as long as w, in which nothing is to be found after.
+    pub fn descend(&self, eta: f64, w: &mut [f64], g: &mut [f64]) {
+        kernel::run(Descent { batch: self, eta, w, g });
+    }
+
     /// The labels that the task gives to rows from `first` on.
     #[inline(always)]
     fn labels(&self, first: usize) -> [f64; BLOCK] {
@@ -152,6 +157,51 @@ impl OfMargins for Slopes<'_> {
     }
 }
 
+/// w ← w − η(scale·g + λw) with g = Σ_j ℓ'(y_j, wᵀx_j) x_j: what [`Batch::gradient`] and
+/// [`axpy`](super::vector::axpy) do one after the other, to the bit.
+struct Descent<'a> {
+    batch: &'a Batch<'a>,
+    eta: f64,
+    w: &'a mut [f64],
+    g: &'a mut [f64],
+}
+
+impl Loop for Descent<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Four>(self) {
+        let Self { batch, eta, w, g } = self;
+        let Batch { x, y, ridge, .. } = *batch;
+        if y.len() == 1 {
+            // One row is its own sum, but for its slope.
+            let mut slope = dots::<F, 1>([x], w);
+            Slopes(batch).apply(0, x, &mut slope);
+            shrink_and_add::<F>([slope[0], 1.0, ridge, -eta], x, w);
+        } else {
+            g.fill(0.0);
+            Gather { x, w, g: &mut *g, of: Slopes(batch) }.run::<F>();
+            shrink_and_add::<F>([1.0, 1.0 / y.len() as f64, ridge, -eta], g, w);
+        }
+    }
+}
+
+/// w ← w + step·(scale·(slope·x) + ridge·w).
+#[inline(always)]
+fn shrink_and_add<F: Four>([slope, scale, ridge, step]: [f64; 4], x: &[f64], w: &mut [f64]) {
+    let (x, x_tail) = x.as_chunks::<LANES>();
+    let (w, w_tail) = w.as_chunks_mut::<LANES>();
+    let [slopes, scales] = [slope, scale].map(F::splat);
+    let [ridges, steps] = [ridge, step].map(F::splat);
+    for (x, w) in x.iter().zip(w) {
+        let (g, old) = (F::splat(0.0).plus(F::load(x).times(slopes)), F::load(w));
+        old.plus(g.times(scales).plus(old.times(ridges)).times(steps)).store(w);
+    }
+    for (x, w) in x_tail.iter().zip(w_tail) {
+        *w += step * (scale * (0.0 + slope * x) + ridge * *w);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,6 +235,37 @@ mod tests {
                         let slope = (above - below) / (2.0 * h);
                         assert!((g[i] - slope).abs() < 1e-8, "{m} {d} {i}: {} {slope}", g[i]);
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_has_the_bits_of_a_gradient_and_a_sum() {
+        let bits = |w: &[f64]| w.iter().map(|w| w.to_bits()).collect::<Vec<_>>();
+        for (m, d) in [(1, 1), (1, 51), (1, 4), (3, 2), (9, 8), (10, 51), (50, 13), (2, 0), (1, 0)]
+        {
+            let (mut x, y) = rows(m, d, 3);
+            // Zeros of either sign, which products and sums must not confuse.
+            x.iter_mut().step_by(3).for_each(|x| *x *= 0.0);
+            for (loss, ridge) in
+                [(Loss::Logistic, 0.3), (Loss::Squared, 0.0), (Loss::Logistic, 0.0)]
+            {
+                let tasks = Tasks::PerClass(3);
+                let batch = Batch { x: &x, y: &y, tasks, task: 1, loss, ridge };
+                let start: Vec<f64> = (0..d).map(|i| (i as f64).sin() - 0.1).collect();
+                let (mut w, mut g) = (start.clone(), vec![0.0; d]);
+                batch.gradient(&w, &mut g);
+                crate::learn::axpy(-0.7, &g, &mut w);
+                for on_this in [true, false] {
+                    let (mut stepped, mut g) = (start.clone(), vec![f64::NAN; d]);
+                    let step = Descent { batch: &batch, eta: 0.7, w: &mut stepped, g: &mut g };
+                    if on_this {
+                        kernel::run(step)
+                    } else {
+                        kernel::on_portable(step)
+                    }
+                    assert_eq!(bits(&stepped), bits(&w), "{m} × {d}, {loss:?}");
                 }
             }
         }

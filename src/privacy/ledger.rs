@@ -253,6 +253,10 @@ impl Account {
     fn book_batches(&mut self, cut: &Cut) {
         let Cut { batches, .. } = *cut;
         let own = self.batches.get_or_insert_with(|| OfBatches::new(batches.of as usize).into());
+        if batches.count == 1 {
+            // What most releases are: one use of one batch.
+            return own.add((batches.first % batches.of) as usize, cut.squares(1));
+        }
         // A batch has been used as often as the whole range goes round, or once more.
         let rounds = batches.count / batches.of;
         let squares = [rounds, rounds.saturating_add(1)].map(|uses| cut.squares(uses));

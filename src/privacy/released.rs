@@ -271,10 +271,17 @@ impl Charge {
     }
 
     /// The charge of sending two values in one message.
-    #[inline]
+    #[inline(always)]
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Public, charge) | (charge, Self::Public) => charge,
+            (a, b) => a.and(b),
+        }
+    }
+
+    /// The same where both cost something.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
             (Self::One(Part::Clear(a)), Self::One(Part::Clear(b))) => {
                 Self::One(Part::Clear(a.union(b)))
             }

@@ -309,8 +309,9 @@ impl WalkPeer {
         match action {
             // w^L ← w^L − 2η ∇f_D(w^L).
             Action::Local => {
-                let g = gradient(&batch, local, context);
-                axpy(-2.0 * eta, g, local);
+                let g = context.workspace();
+                g.resize(d, 0.0);
+                batch.descend(2.0 * eta, local, g);
                 if let Some(radius) = radius {
                     project(local, radius);
                 }
@@ -331,11 +332,15 @@ impl WalkPeer {
                 }
                 let mut model = place.take().expect(WHOLE).into_value();
                 let global = Arc::make_mut(&mut model);
-                let g = gradient(&batch, global, context);
+                let g = context.workspace();
+                g.resize(d, 0.0);
                 if share.own.is_some() {
+                    batch.gradient(global, g);
                     global.iter_mut().zip(&*local).for_each(|(w, local)| *w = 0.5 * (*w + local));
+                    axpy(-eta, g, global);
+                } else {
+                    batch.descend(eta, global, g);
                 }
-                axpy(-eta, g, global);
                 let released = match release {
                     Some(release) => {
                         share.expose(release.cost(), number, unreleased, of);
@@ -384,14 +389,6 @@ impl WalkPeer {
         token.arrived = false;
         true
     }
-}
-
-/// ∇f_D(w), in the worker's scratch space.
-fn gradient<'c>(batch: &Batch<'_>, w: &[f64], context: &'c mut Context<'_, Token>) -> &'c [f64] {
-    let g = context.workspace();
-    g.resize(w.len(), 0.0);
-    batch.gradient(w, g);
-    g
 }
 
 /// w ← w·min(1, R/|w|).
