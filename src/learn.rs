@@ -29,7 +29,7 @@ pub use clipping::Clipping;
 pub use consensus::Padded;
 pub use descent::stationary_point;
 pub(crate) use kernel::{Four, Loop, run};
-pub use kernel::{LANES, prefetch};
+pub use kernel::LANES;
 pub use loss::Loss;
 pub use model::ModelConfig;
 pub use objective::{Objective, Samples};

@@ -2,6 +2,7 @@
 
 mod aligned;
 mod members;
+pub mod prefetch;
 
 use std::fmt;
 use std::ops::{Add, AddAssign};

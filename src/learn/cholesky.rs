@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::kernel;
 use super::kernel::symmetric::{AddOuter, Factor, Solve};
 use super::vector::{axpy, dot};
+use crate::units::prefetch;
 
 /// A pivot was not positive: the matrix has no Cholesky factor.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
@@ -75,7 +76,7 @@ impl Packed {
 
     /// Asks for the numbers, to be near when they are needed.
     pub(super) fn expect(&self) {
-        kernel::prefetch::<0>(&self.entries);
+        prefetch::numbers::<0>(&self.entries);
     }
 
     /// out ← Av.

@@ -4,9 +4,9 @@
 //! two such fours. It is compiled for what every processor of the architecture has, for AVX2, and, where it
 //! gains by that, for AVX-512, in which eight numbers are one register; the widest that the processor has is
 //! chosen at run time. All do the same operations on the same lanes in the same order, each rounded on its own (no
-//! multiply-add is contracted), so all give the same bits; of a NaN only that it is one. Besides that of draws in bulk this is the one file with `unsafe` in it: the
-//! operations of the wider registers, and the call that is allowed once the processor has said that it
-//! has them.
+//! multiply-add is contracted), so all give the same bits; of a NaN only that it is one. One of the few files with
+//! `unsafe` in them: the operations of the wider registers, and the call that is allowed once the processor has said
+//! that it has them.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -149,38 +149,6 @@ pub(super) fn on_portable<L: Loop>(work: L) -> L::Output {
     return work.run::<x86::Sse2>();
     #[cfg(not(target_arch = "x86_64"))]
     return work.run::<[f64; 4]>();
-}
-
-/// Asks for the first cache lines of some numbers, which begin with one, before they are needed: so many at
-/// least, as it is known before there are any numbers, and then on to the end or to the limit. No more than a
-/// hint, so that the end may come before. What is known beforehand takes no branches: these were measured to
-/// take longer than the rest of it.
-#[inline(always)]
-pub fn prefetch<const LINES: usize>(x: &[f64]) {
-    const LIMIT: usize = 32;
-    for line in 0..LINES {
-        prefetch_line(x.as_ptr().wrapping_add(LINE * line));
-    }
-    for line in x.get(LINE * LINES..x.len().min(LINE * LIMIT)).unwrap_or(&[]).chunks(LINE) {
-        prefetch_line(line.as_ptr());
-    }
-}
-
-/// Numbers of a cache line.
-const LINE: usize = 8;
-
-/// Asks for the cache line at an address before it is needed. No more than a hint. The line comes as far
-/// as the second cache: asked for as far as the first, rows were measured to come in a third slower.
-#[inline(always)]
-pub(super) fn prefetch_line(x: *const f64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of x86_64 has SSE, and to ask for an address does nothing else, whatever is there.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(x.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = x;
 }
 
 #[cfg(target_arch = "x86_64")]

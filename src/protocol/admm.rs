@@ -46,7 +46,7 @@ use super::inbox::Addition;
 use crate::data::LocalData;
 use crate::learn::consensus::{self, ConsensusRound};
 use crate::learn::{
-    ChordNewton, Four, LANES, Loop, Loss, Objective, Samples, Subproblem, norm, prefetch, run,
+    ChordNewton, Four, LANES, Loop, Loss, Objective, Samples, Subproblem, norm, run,
 };
 use crate::network::{
     Announce, Arrival, Arrivals, Context, Peer, Received, Snapshot, Together, Turns,
@@ -56,7 +56,7 @@ use crate::privacy::{
     WireError, in_the_clear, noisy_in_place, public,
 };
 use crate::random::Draws;
-use crate::units::{Aligned, PeerId, Round, SimTime};
+use crate::units::{Aligned, PeerId, Round, SimTime, prefetch};
 
 /// The most that solving less exactly may add to what a record can move, as a share of it.
 const SLACK_LIMIT: f64 = 0.01;
@@ -548,7 +548,7 @@ impl Peer for AdmmPeer {
     fn expect(&self, arrivals: &Arrivals<'_, Exchange>) {
         self.numbers.expect();
         self.solver.expect();
-        arrivals.vectors().for_each(prefetch::<2>);
+        arrivals.vectors().for_each(prefetch::numbers::<2>);
     }
 
     fn timer(&mut self, context: &mut Context<'_, Exchange>) {

@@ -2,9 +2,8 @@
 //! the ziggurat for four words at a time.
 //!
 //! The words are those of the generator everywhere else, and a draw is a difference and a product, each
-//! rounded on its own: no bit depends on the registers. Besides the kernel of `learn` this is the one
-//! file with `unsafe` in it: the operations of the registers, and the calls that are allowed once the
-//! processor has said that it has them.
+//! rounded on its own: no bit depends on the registers. One of the few files with `unsafe` in them: the
+//! operations of the registers, and the calls that are allowed once the processor has said that it has them.
 
 #![expect(
     unsafe_code,

@@ -3,10 +3,10 @@
 use std::ops::{Deref, DerefMut};
 
 /// Bytes of a line, and of a number.
-const LINE: usize = 64;
+pub(super) const BYTES: usize = 64;
 const NUMBER: usize = size_of::<f64>();
 /// How many numbers at most lie before the first that begins a line.
-const BEFORE: usize = LINE / NUMBER - 1;
+const BEFORE: usize = BYTES / NUMBER - 1;
 
 /// A row of numbers of which the first begins a line of the cache.
 ///
@@ -32,7 +32,7 @@ impl Aligned {
     /// Where the row begins, and where it ends.
     #[inline(always)]
     fn range(&self) -> std::ops::Range<usize> {
-        let begin = self.numbers.as_ptr().addr().wrapping_neg() % LINE / NUMBER;
+        let begin = self.numbers.as_ptr().addr().wrapping_neg() % BYTES / NUMBER;
         begin..begin + self.numbers.len().saturating_sub(BEFORE)
     }
 }
@@ -71,7 +71,7 @@ mod tests {
             })
             .collect();
         for (row, length) in rows.into_iter().zip(1..) {
-            assert_eq!(row.as_ptr().addr() % LINE, 0);
+            assert_eq!(row.as_ptr().addr() % BYTES, 0);
             assert_eq!(*row, *(0..length).map(f64::from).collect::<Vec<_>>());
         }
     }

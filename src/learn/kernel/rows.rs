@@ -7,7 +7,8 @@
 //! Rows that go together are read side by side, and processors need not see that as one stream to
 //! follow: each pass asks for the rows ahead of it, every line of them, a few with each step.
 
-use super::{Four, LINE, Loop, prefetch_line};
+use super::{Four, Loop};
+use crate::units::prefetch::{self, LINE};
 
 /// Rows of a block.
 pub(in super::super) const BLOCK: usize = 8;
@@ -149,7 +150,7 @@ fn ahead(x: &[f64], at: usize, count: usize) -> &[f64] {
 #[inline(always)]
 fn ask_for(x: &[f64]) {
     for line in x.chunks(LINE) {
-        prefetch_line(line.as_ptr());
+        prefetch::line(line.as_ptr());
     }
 }
 

@@ -6,9 +6,11 @@
 //! s_0 W₂_0ᵀ + s_1 W₂_1ᵀ by Ŵ. So no row ever goes through the hidden units, and u is kept.
 
 use super::super::kernel::rows::dots;
-use super::super::kernel::{self, Four, Loop, prefetch_line, run};
+use super::super::kernel::{self, Four, Loop, run};
 use super::{AdamStepOfEight, Eight, Moving, step};
 use kernel::Eight as _;
+
+use crate::units::prefetch;
 
 /// u of both outputs: of each input, and of the 1 behind them.
 ///
@@ -142,8 +144,8 @@ impl Loop for LinearStep<'_> {
                 }
                 if let Some(next) = next {
                     add_products(&mut by, s, &next[input]);
-                    prefetch_line(&m_later[input].0[0][0]);
-                    prefetch_line(&v_later[input].0[0][0]);
+                    prefetch::line(&m_later[input].0[0][0]);
+                    prefetch::line(&v_later[input].0[0][0]);
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! the same posts; for each worker of another rank there are those of the peers with neighbours there.
 
 use crate::privacy::{Pack, Settled, Wire, WireError};
-use crate::units::{Aligned, Round, SimTime};
+use crate::units::{Aligned, Round, SimTime, prefetch};
 
 /// What is posted, where it lies: a vector of a round, or any other message.
 pub(super) enum Said<'a, M> {
@@ -306,6 +306,14 @@ impl Answers<'_> {
         let Some(room) = self.room(place, sequence, round) else { return false };
         room.as_flattened_mut()[..vector.len()].copy_from_slice(vector);
         true
+    }
+
+    /// Asks for a place, to be near when it is taken.
+    #[inline(always)]
+    pub(super) fn expect(&self, place: usize) {
+        prefetch::value(self.heads.get(place));
+        let room = self.vectors.get(self.fours * place..).and_then(|room| room.get(..self.fours));
+        prefetch::numbers::<1>(room.unwrap_or_default().as_flattened());
     }
 
     /// Takes a place, unless it is taken.

@@ -15,7 +15,7 @@ use super::layout::Layout;
 use super::mail::Mail;
 use super::port::{Desk, Hands, SimulatedPort};
 use super::posts::Posts;
-use super::together::{Chorus, Turns};
+use super::together::{Chorus, Turns, look_ahead};
 use crate::network::context::Context;
 use crate::network::links::Links;
 use crate::network::observe::{Gathering, Probe};
@@ -439,13 +439,10 @@ impl<'a, P: Peer, R: Probe> Shard<'a, P, R> {
         }
     }
 
-    /// Lets a peer whose turn it will be ask for what it will need. It would wait for one thing after the other
-    /// to come from memory; so they come while others work.
+    /// [Looks ahead](look_ahead) to whoever will be at work.
     fn look_ahead(&self, board: &Board<P::Message>, place: usize, turn: Turn) {
-        if let Some(peer) = self.peers.get(place)
-            && self.is_turn_of(place, turn)
-        {
-            peer.expect(&Arrivals::new(board, place, &[], 0));
+        if self.is_turn_of(place, turn) {
+            look_ahead(place, AHEAD, (&self.peers, &self.desks, &self.accounts), board);
         }
     }
 

@@ -7,7 +7,25 @@ use super::posts::{Answers, LANES, Said};
 use crate::network::context::Announce;
 use crate::network::peer::Peer;
 use crate::privacy::{Account, Receivers, Released, Wire, size_of_round};
-use crate::units::{PeerId, Round, SimTime};
+use crate::units::{PeerId, Round, SimTime, prefetch};
+
+/// Lets a peer whose turn it will be ask for what it will need, and asks for what the network keeps of it and for
+/// a peer as far ahead again. Each would wait for one thing after the other to come from memory; so they come
+/// while others work.
+#[inline(always)]
+pub(super) fn look_ahead<P: Peer>(
+    place: usize,
+    ahead: usize,
+    (peers, desks, accounts): (&[P], &[Desk], &[Account]),
+    board: &Board<P::Message>,
+) {
+    prefetch::value(peers.get(place + ahead));
+    prefetch::value(desks.get(place));
+    prefetch::value(accounts.get(place));
+    if let Some(peer) = peers.get(place) {
+        peer.expect(&Arrivals::new(board, place, &[], 0));
+    }
+}
 
 /// A vector of a round from everybody, all at one time.
 pub(super) struct Chorus<'s> {
@@ -64,10 +82,10 @@ impl<'s, 'a, P: Peer> Turns<'s, 'a, P> {
         if place >= self.end {
             return None;
         }
-        if let Some(ahead) = self.ahead
-            && let Some(later) = self.peers.get(place + ahead)
-        {
-            later.expect(&Arrivals::new(self.board, place + ahead, &[], 0));
+        if let Some(ahead) = self.ahead {
+            let all = (&*self.peers, &*self.desks, &*self.accounts);
+            look_ahead(place + ahead, ahead, all, self.board);
+            self.answers.expect(place + ahead);
         }
         let peer = self.peers.get_mut(place)?;
         let (desk, account) = (self.desks.get_mut(place)?, self.accounts.get_mut(place)?);

@@ -1,7 +1,7 @@
 //! All vectors of a peer in one block of memory.
 
-use crate::learn::{LANES, Padded, prefetch};
-use crate::units::Aligned;
+use crate::learn::{LANES, Padded};
+use crate::units::{Aligned, prefetch};
 
 /// w, γ, then w~ and η/n where they are asked for, then the solver's: what every round goes over. Behind
 /// them two sums, and w̄ where it is asked for. Each goes on with zeros up to a multiple of [`LANES`]. A
@@ -134,7 +134,7 @@ impl Numbers {
     /// Asks for those that a round goes over, to be near when they are needed.
     #[inline(always)]
     pub(super) fn expect(&self) {
-        prefetch::<8>(&self.block[..self.sums_at()]);
+        prefetch::numbers::<8>(&self.block[..self.sums_at()]);
     }
 
     /// w_i.
