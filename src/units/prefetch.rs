@@ -49,8 +49,7 @@ pub fn numbers<const LINES: usize>(x: &[f64]) {
     for at in 0..LINES {
         line(x.as_ptr().wrapping_add(LINE * at));
     }
-    for rest in x.get(LINE * LINES..x.len().min(LINE * LIMIT)).unwrap_or(&[]).chunks(LINE)
-    {
+    for rest in x.get(LINE * LINES..x.len().min(LINE * LIMIT)).unwrap_or(&[]).chunks(LINE) {
         line(rest.as_ptr());
     }
 }
