@@ -5,12 +5,13 @@
 //! ```
 //!
 //! Read and gradient take turns; a ratio is that of two turns which follow each other, and the table
-//! has its median. Two threads take half of the rows each. The portable kernel's gradient stands
-//! beside a read by the portable kernel.
+//! has its median. Two threads take half of the rows each; like the workers of a run they stay, so that a turn
+//! is not the time to make them. The portable kernel's gradient stands beside a read by the portable kernel.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
-use std::hint::black_box;
+use std::hint::{self, black_box};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use hushmesh::learn::{Loss, Objective, Samples, kernel};
@@ -39,20 +40,17 @@ fn main() {
             let y: Vec<f64> = (0..m).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
             let w: Vec<f64> = (0..d).map(|j| (j as f64).cos()).collect();
             for threads in [1, 2] {
-                let turns: Vec<[f64; 2]> = (0..TURNS)
-                    .map(|_| {
-                        let read = seconds(&x, &y, threads, |x, _| {
-                            let x = x.to_slice().expect("rows one after the other");
-                            black_box(kernel::sum(x));
-                        });
-                        let gradient = seconds(&x, &y, threads, |x, y| {
-                            let mut g = vec![0.0; d];
-                            let objective = Objective::mean(Samples::new(x, y), Loss::Logistic);
-                            black_box(objective.gradient(&w, &mut g));
-                        });
-                        [read, gradient]
-                    })
-                    .collect();
+                let turns = turns(&x, &y, threads, |x, y, turn| match turn {
+                    Turn::Read => {
+                        let x = x.to_slice().expect("rows one after the other");
+                        black_box(kernel::sum(x));
+                    }
+                    Turn::Gradient => {
+                        let mut g = vec![0.0; d];
+                        let objective = Objective::mean(Samples::new(x, y), Loss::Logistic);
+                        black_box(objective.gradient(&w, &mut g));
+                    }
+                });
                 let rate = |which: usize| {
                     let time = quantile(turns.iter().map(|turn| turn[which]), 0.5);
                     8e-9 * x.len() as f64 / time
@@ -74,26 +72,48 @@ fn main() {
     println!("{}", table.to_markdown());
 }
 
-/// The time that threads take together, each for its share of the rows.
-fn seconds(
+/// What is timed.
+#[derive(Clone, Copy)]
+enum Turn {
+    Read,
+    Gradient,
+}
+
+/// The times in seconds, turn by turn, that threads take together, each for its share of the rows.
+fn turns(
     x: &Array2<f64>,
     y: &[f64],
     threads: usize,
-    work: impl Fn(ArrayView2<'_, f64>, &[f64]) + Sync,
-) -> f64 {
-    let began = Instant::now();
-    if threads == 1 {
-        work(x.view(), y);
-    } else {
-        let share = y.len() / threads;
-        std::thread::scope(|scope| {
-            for (thread, y) in y.chunks_exact(share).enumerate() {
-                let (x, work) = (x.slice(s![thread * share..(thread + 1) * share, ..]), &work);
-                scope.spawn(move || work(x, y));
+    work: impl Fn(ArrayView2<'_, f64>, &[f64], Turn) + Sync,
+) -> Vec<[f64; 2]> {
+    let share = y.len() / threads;
+    let arrived = AtomicUsize::new(0);
+    let of_thread = |thread: usize| {
+        let rows = thread * share..(thread + 1) * share;
+        let (x, y) = (x.slice(s![rows.clone(), ..]), &y[rows]);
+        let mut meetings = 0;
+        let mut meet = || {
+            meetings += threads;
+            arrived.fetch_add(1, Ordering::AcqRel);
+            while arrived.load(Ordering::Acquire) < meetings {
+                hint::spin_loop();
             }
-        });
-    }
-    began.elapsed().as_secs_f64()
+        };
+        let mut time = |turn| {
+            meet();
+            let began = Instant::now();
+            work(x, y, turn);
+            meet();
+            began.elapsed().as_secs_f64()
+        };
+        (0..TURNS).map(|_| [time(Turn::Read), time(Turn::Gradient)]).collect()
+    };
+    std::thread::scope(|scope| {
+        for thread in 1..threads {
+            scope.spawn(move || -> Vec<_> { of_thread(thread) });
+        }
+        of_thread(0)
+    })
 }
 
 fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {

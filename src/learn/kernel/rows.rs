@@ -5,15 +5,22 @@
 //! row and the order in which rows are added are those of [`Dot`] and [`Axpy`].
 //!
 //! Rows that go together are read side by side, and processors need not see that as one stream to
-//! follow: each pass asks for the rows ahead of it, every line of them, a few with each step.
+//! follow: a pass over more than a cache holds asks for the rows ahead of it, every line of them, a few with each
+//! step. Far ahead it asks for them as far as the second cache, which bears many that are on their way, and near
+//! as far as the first.
+
+use std::ops::Range;
 
 use super::{Four, Loop};
 use crate::units::prefetch::{self, LINE};
 
-/// Rows of a block.
+/// The most rows of a block.
 pub(in super::super) const BLOCK: usize = 8;
-/// How many numbers before they are used they are asked for.
-const AHEAD: usize = 1536;
+/// How many numbers lie in a cache where they need not be asked for.
+pub(super) const CACHED: usize = 1 << 15;
+/// How many numbers before they are used they are asked for as far as the second cache, and as the first.
+const FAR: usize = 2048;
+const NEAR: usize = 848;
 
 /// What is made of the margins of rows that follow each other, at most a [`BLOCK`] of them.
 pub(in super::super) trait OfMargins {
@@ -49,12 +56,12 @@ impl<M: OfMargins> Scan<'_, M> {
         let d = w.len().max(1);
         let mut first = 0;
         let mut blocks = x.chunks_exact(BLOCK * d);
-        ask_for(&x[..AHEAD.min(x.len())]);
+        ask_for_first(x);
         for rows in blocks.by_ref() {
             let mut z = [0.0; BLOCK];
             for (part, z) in z.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let at = part * R * d;
-                let later = ahead(x, first * d + at, R * d);
+                let later = Later::of(x, first * d + at, R * d);
                 *z = dots_and_ask::<F, R>(split(&rows[at..], d), w, later);
             }
             of.apply(first, rows, &mut z);
@@ -86,26 +93,33 @@ impl<M: OfMargins> Loop for Gather<'_, M> {
 
     #[inline(always)]
     fn run<F: Four>(self) -> M {
-        if F::ROWS == 4 { self.run_by::<F, 4>() } else { self.run_by::<F, 2>() }
+        match (F::ROWS == 4, self.x.len() > CACHED) {
+            (true, true) => self.run_by::<F, 4, 4, true>(),
+            (true, false) => self.run_by::<F, 4, BLOCK, false>(),
+            (false, true) => self.run_by::<F, 2, 2, true>(),
+            (false, false) => self.run_by::<F, 2, BLOCK, false>(),
+        }
     }
 }
 
 impl<M: OfMargins> Gather<'_, M> {
-    /// Runs it with R rows together. A block is added two blocks after its margins are taken, in one
+    /// Runs it with R rows together in blocks of B. A block is added two blocks after its margins are taken, in one
     /// loop with the margins of the block that goes by then: that loop waits for no slopes, and there
-    /// is work while memory answers.
+    /// is work while memory answers. While slopes are made, nothing is asked for: from memory, blocks are short.
     #[inline(always)]
-    fn run_by<F: Four, const R: usize>(self) -> M {
+    fn run_by<F: Four, const R: usize, const B: usize, const ASK: bool>(self) -> M {
         let Self { x, w, g, mut of } = self;
         let d = w.len().max(1);
-        let block = BLOCK * d;
+        let block = B * d;
         let blocks = x.len() / block;
         let rows_of = |b: usize| &x[b * block..][..block];
         // The slopes of a block, and the margins of the one after it.
-        let (mut s, mut z) = ([0.0; BLOCK], [0.0; BLOCK]);
-        ask_for(&x[..AHEAD.min(x.len())]);
+        let (mut s, mut z) = ([0.0; B], [0.0; B]);
+        if ASK {
+            ask_for_first(x);
+        }
         for b in 0..blocks {
-            let mut next = [0.0; BLOCK];
+            let mut next = [0.0; B];
             if b < 2 {
                 margins::<F, R>(rows_of(b), w, &mut next);
             } else {
@@ -114,18 +128,18 @@ impl<M: OfMargins> Gather<'_, M> {
                 for (part, (s, next)) in parts.enumerate() {
                     let at = part * R * d;
                     let (added, rows) = (split(&added[at..], d), split(&rows[at..], d));
-                    let later = ahead(x, b * block + at, R * d);
+                    let later = ASK.then(|| Later::of(x, b * block + at, R * d));
                     *next = add_and_dots::<F, R>(*s, added, g, rows, w, later);
                 }
             }
             if b > 0 {
-                of.apply((b - 1) * BLOCK, rows_of(b - 1), &mut z);
+                of.apply((b - 1) * B, rows_of(b - 1), &mut z);
             }
             (s, z) = (z, next);
         }
         for b in blocks.saturating_sub(2)..blocks {
             if b + 1 == blocks {
-                of.apply(b * BLOCK, rows_of(b), &mut z);
+                of.apply(b * B, rows_of(b), &mut z);
                 s = z;
             }
             add_all::<F, R>(&s, rows_of(b), g);
@@ -133,23 +147,48 @@ impl<M: OfMargins> Gather<'_, M> {
         let rows = &x[blocks * block..];
         let s = &mut s[..rows.len() / d];
         margins::<F, R>(rows, w, s);
-        of.apply(blocks * BLOCK, rows, s);
+        of.apply(blocks * B, rows, s);
         add_all::<F, R>(s, rows, g);
         of
     }
 }
 
-/// What is asked for while `count` numbers from `at` on are used: those [`AHEAD`] of them, or the last
-/// that there are.
-#[inline(always)]
-fn ahead(x: &[f64], at: usize, count: usize) -> &[f64] {
-    &x[(at + AHEAD).min(x.len() - count)..][..count]
+/// What is asked for while others are used: what is as far ahead of them as it is to come into a cache, or the last
+/// that there is.
+#[derive(Clone, Copy)]
+struct Later<'a> {
+    far: &'a [f64],
+    near: &'a [f64],
 }
 
-/// Asks for every line of x.
+impl<'a> Later<'a> {
+    /// What is asked for while `count` numbers from `at` on are used.
+    #[inline(always)]
+    fn of(x: &'a [f64], at: usize, count: usize) -> Self {
+        let ahead = |by: usize| &x[(at + by).min(x.len() - count)..][..count];
+        Self { far: ahead(FAR), near: ahead(NEAR) }
+    }
+
+    /// Asks for these lines of them.
+    #[inline(always)]
+    fn ask(self, lines: Range<usize>) {
+        for line in lines {
+            prefetch::line(self.far.as_ptr().wrapping_add(LINE * line));
+            prefetch::line_soon(self.near.as_ptr().wrapping_add(LINE * line));
+        }
+    }
+
+    /// Asks for the lines from this one on.
+    #[inline(always)]
+    fn ask_from(self, line: usize) {
+        self.ask(line..self.far.len().div_ceil(LINE));
+    }
+}
+
+/// Asks for what nothing goes before.
 #[inline(always)]
-fn ask_for(x: &[f64]) {
-    for line in x.chunks(LINE) {
+fn ask_for_first(x: &[f64]) {
+    for line in x[..FAR.min(x.len())].chunks(LINE) {
         prefetch::line(line.as_ptr());
     }
 }
@@ -264,25 +303,22 @@ pub(in super::super) fn dots<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64])
     partial.finish(x, w)
 }
 
-/// [`dots`], while R rows that come later are asked for.
+/// [`dots`], while as much that comes later is asked for.
 #[inline(always)]
-fn dots_and_ask<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64], later: &[f64]) -> [f64; R] {
+fn dots_and_ask<F: Four, const R: usize>(x: [&[f64]; R], w: &[f64], later: Later<'_>) -> [f64; R] {
     let w_eights = eights(w);
-    let count = w_eights.len();
-    let x_eights = eights_of(x, count);
-    let (lines, rest) = later.split_at(count * R * LINE);
-    let lines = &lines.as_chunks::<LINE>().0.as_chunks::<R>().0[..count];
+    let x_eights = eights_of(x, w_eights.len());
     let mut partial = Partial::<F, R>::new();
-    for k in 0..count {
-        ask_for(lines[k].as_flattened());
-        partial.add(&x_eights, k, &w_eights[k]);
+    for (k, w) in w_eights.iter().enumerate() {
+        later.ask(R * k..R * (k + 1));
+        partial.add(&x_eights, k, w);
     }
-    ask_for(rest);
+    later.ask_from(R * w_eights.len());
     partial.finish(x, w)
 }
 
-/// [`add`] of rows whose slopes are known and [`dots`] of rows y_r after them, in one loop, while R
-/// rows that come later are asked for.
+/// [`add`] of rows whose slopes are known and [`dots`] of rows y_r after them, in one loop, while as much
+/// that comes later is asked for, if anything is.
 #[inline(always)]
 fn add_and_dots<F: Four, const R: usize>(
     s: [f64; R],
@@ -290,21 +326,21 @@ fn add_and_dots<F: Four, const R: usize>(
     g: &mut [f64],
     y: [&[f64]; R],
     w: &[f64],
-    later: &[f64],
+    later: Option<Later<'_>>,
 ) -> [f64; R] {
     let w_eights = eights(w);
     let count = w_eights.len();
     let (x_eights, y_eights) = (eights_of(x, count), eights_of(y, count));
     let g_eights = &mut g.as_chunks_mut::<4>().0.as_chunks_mut::<2>().0[..count];
-    let (lines, rest) = later.split_at(count * R * LINE);
-    let lines = &lines.as_chunks::<LINE>().0.as_chunks::<R>().0[..count];
     let mut factors = [F::splat(0.0); R];
     for r in 0..R {
         factors[r] = F::splat(s[r]);
     }
     let mut partial = Partial::<F, R>::new();
     for k in 0..count {
-        ask_for(lines[k].as_flattened());
+        if let Some(later) = later {
+            later.ask(R * k..R * (k + 1));
+        }
         partial.add(&y_eights, k, &w_eights[k]);
         let [g0, g1] = &mut g_eights[k];
         let (mut sum0, mut sum1) = (F::load(g0), F::load(g1));
@@ -316,7 +352,9 @@ fn add_and_dots<F: Four, const R: usize>(
         sum0.store(g0);
         sum1.store(g1);
     }
-    ask_for(rest);
+    if let Some(later) = later {
+        later.ask_from(R * count);
+    }
     for k in 8 * count..w.len() {
         for r in 0..R {
             g[k] += s[r] * x[r][k];

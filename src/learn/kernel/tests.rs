@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::exponential::{decay, log_one_plus_decay, tanh_half};
-use super::rows::{Axpy, Dot, Gather, OfMargins, Scan, Sum};
+use super::rows::{Axpy, CACHED, Dot, Gather, OfMargins, Scan, Sum};
 use super::symmetric::{AddOuter, Factor, Solve};
 use super::{AVX2, AVX512, Loop, PORTABLE, on_avx2, on_portable, run, weakest};
 use crate::learn::{Loss, Packed, dot};
@@ -52,8 +52,8 @@ impl OfMargins for Kept<'_> {
     }
 }
 
-/// Values and curvatures of a loss.
-struct Both<'a>(Loss, &'a [f64], Vec<f64>);
+/// Values and curvatures of a loss: how many rows go together may differ, so each with its own kind.
+struct Both<'a>(Loss, &'a [f64], [Vec<f64>; 2]);
 
 impl OfMargins for Both<'_> {
     #[inline(always)]
@@ -61,8 +61,8 @@ impl OfMargins for Both<'_> {
         let mut bends = z.to_vec();
         self.0.curvatures(&mut bends);
         self.0.values(&self.1[first..][..z.len()], z);
-        self.2.extend_from_slice(z);
-        self.2.extend_from_slice(&bends);
+        self.2[0].extend_from_slice(z);
+        self.2[1].extend_from_slice(&bends);
     }
 }
 
@@ -115,7 +115,7 @@ proptest! {
                 let slopes = way.run(Gather { x: &x, w: &w, g: &mut g, of }).2;
                 [g, slopes].concat()
             })?;
-            agree(|way| way.run(Scan { x: &x, w: &w, of: Both(loss, &y, Vec::new()) }).2)?;
+            agree(|way| way.run(Scan { x: &x, w: &w, of: Both(loss, &y, Default::default()) }).2.concat())?;
         }
         agree(|way| vec![way.run(Dot(&w, &start)), way.run(Sum(&x))])?;
         agree(|way| {
@@ -172,12 +172,13 @@ proptest! {
     }
 }
 
-/// Blocks that are whole, begun or missing, tails of every length, rows shorter than a register: row by
-/// row, in every way.
+/// Blocks that are whole, begun or missing, tails of every length, rows shorter than a register, and of all that more
+/// than a cache holds: row by row, in every way.
 #[test]
 fn every_number_of_rows_and_every_tail_is_what_rows_alone_give() {
-    for d in (1..=25).chain([64, 105]) {
-        for m in 0..=35 {
+    for d in (1..=25).chain([64, 105, 3_000, 1 + CACHED]) {
+        let counts = (0..=35).chain((CACHED / d).saturating_sub(1)..CACHED / d + 9);
+        for m in counts.filter(|m| m * d <= 4 * CACHED) {
             let seed = (100 * m + d) as u64;
             let (x, y) = (numbers(m * d, seed, None), numbers(m, seed ^ 1, None));
             let (w, start) = (numbers(d, seed ^ 2, None), numbers(d, seed ^ 3, None));
