@@ -55,7 +55,7 @@ pub use randomized_response::{Correction, LabelSummary, LabelsConfig, Responses,
 pub(crate) use released::Settled;
 pub use released::{
     Batches, Charge, Mechanism, Part, Pieces, PooledNoise, Records, Relation, Released,
-    Sensitivity, commonly_noisy, in_the_clear, noisy, noisy_in_place, public,
+    Sensitivity, Vector, commonly_noisy, in_the_clear, noisy, noisy_in_place, public,
 };
 pub use renyi::{
     gaussian_renyi, laplace_renyi, renyi_epsilon, renyi_epsilon_at, response_renyi,

@@ -1,6 +1,6 @@
 //! How long messages take and what computing costs: the scenario's laws, ready for use.
 
-use rand::RngExt;
+use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Geometric, LogNormal, Uniform};
 
 use super::config::{Extra, NetworkConfig, Speeds};
@@ -18,7 +18,7 @@ pub struct Links {
     /// Whether no link has a least latency of its own.
     alike: bool,
     window: SimTime,
-    extra: Extra,
+    beyond: Beyond,
     up: f64,
     down: f64,
     loss: Option<Geometric>,
@@ -28,6 +28,15 @@ pub struct Links {
     seconds_per_sample: f64,
     speeds: Speeds,
     speed_draws: Family,
+}
+
+/// What comes to the least latency of a link.
+#[derive(Clone, Copy, Debug)]
+enum Beyond {
+    /// The same for every message.
+    Constant(SimTime),
+    /// For every message anew.
+    Drawn(Extra),
 }
 
 impl Links {
@@ -47,7 +56,10 @@ impl Links {
             least,
             alike,
             window,
-            extra: config.links.latency.extra,
+            beyond: match config.links.latency.extra {
+                Extra::Constant(seconds) => Beyond::Constant(SimTime::from_seconds(seconds)),
+                drawn => Beyond::Drawn(drawn),
+            },
             up: nanoseconds_per_byte(config.links.bandwidth.up),
             down: nanoseconds_per_byte(config.links.bandwidth.down),
             loss: if loss > 0.0 { Geometric::new(1.0 - loss).ok() } else { None },
@@ -67,15 +79,15 @@ impl Links {
 
     /// Whether a later message could overtake an earlier one if links did not forbid it.
     pub fn reorders(&self) -> bool {
-        self.loss.is_some() || !matches!(self.extra, Extra::Constant(_))
+        self.loss.is_some() || matches!(self.beyond, Beyond::Drawn(_))
     }
 
     /// The latency of every message, where it is the same for all of them and no interface holds any
     /// back: what is sent to all neighbours then reaches all of them at once.
     pub fn common_latency(&self) -> Option<SimTime> {
-        let Extra::Constant(extra) = self.extra else { return None };
+        let Beyond::Constant(extra) = self.beyond else { return None };
         let alike = self.alike && self.loss.is_none() && self.up == 0.0 && self.down == 0.0;
-        alike.then(|| self.least + SimTime::from_seconds(extra))
+        alike.then(|| self.least + extra)
     }
 
     /// Whether no message and no work of a peer holds up another one: what peers do about different
@@ -110,17 +122,14 @@ impl Links {
         sequence: u64,
     ) -> SimTime {
         let least = own_latency(topology, position).unwrap_or(self.least);
-        let extra = match self.extra {
-            Extra::Constant(seconds) => seconds,
-            Extra::Uniform(seconds) => {
-                seconds * self.latencies.at(sender.0.into(), sequence).random::<f64>()
+        least
+            + match self.beyond {
+                Beyond::Constant(extra) => extra,
+                Beyond::Drawn(law) => {
+                    let mut stream = self.latencies.at(sender.0.into(), sequence);
+                    SimTime::from_seconds(draw(law, &mut stream))
+                }
             }
-            Extra::LogNormal { median, sigma } => {
-                let mut stream = self.latencies.at(sender.0.into(), sequence);
-                LogNormal::new(0.0, sigma).map_or(median, |law| median * law.sample(&mut stream))
-            }
-        };
-        least + SimTime::from_seconds(extra)
     }
 
     /// How often a sender's message number `sequence` is transmitted until it arrives.
@@ -140,12 +149,12 @@ impl Links {
 
     /// Time that `bytes` occupy the sender's interface.
     pub fn up_time(&self, bytes: u64) -> SimTime {
-        SimTime((self.up * bytes as f64).round() as u64)
+        occupied(self.up, bytes)
     }
 
     /// Time that `bytes` occupy the receiver's interface.
     pub fn down_time(&self, bytes: u64) -> SimTime {
-        SimTime((self.down * bytes as f64).round() as u64)
+        occupied(self.down, bytes)
     }
 
     /// Whether messages queue at the receiver's interface.
@@ -170,6 +179,25 @@ impl Links {
         };
         self.seconds_per_sample / speed
     }
+}
+
+/// So many seconds beyond the least.
+fn draw(law: Extra, stream: &mut impl Rng) -> f64 {
+    match law {
+        Extra::Constant(seconds) => seconds,
+        Extra::Uniform(seconds) => seconds * stream.random::<f64>(),
+        Extra::LogNormal { median, sigma } => {
+            LogNormal::new(0.0, sigma).map_or(median, |law| median * law.sample(stream))
+        }
+    }
+}
+
+/// Time that bytes occupy an interface.
+fn occupied(nanoseconds_per_byte: f64, bytes: u64) -> SimTime {
+    if nanoseconds_per_byte == 0.0 {
+        return SimTime::ZERO;
+    }
+    SimTime((nanoseconds_per_byte * bytes as f64).round() as u64)
 }
 
 /// The latency that a graph file gives a link of its own.

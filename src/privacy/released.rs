@@ -344,17 +344,36 @@ pub fn in_the_clear<T>(value: T, pieces: Pieces) -> Released<T> {
 ///
 /// # Panics
 /// If the scale is not positive: a release without noise is [`in_the_clear`].
-pub fn noisy(
-    mut vector: Arc<[f64]>,
+pub fn noisy<V: Vector>(
+    mut vector: V,
     mechanism: Mechanism,
     sensitivity: Sensitivity,
     records: Records,
     relation: Relation,
     draw: Draw<'_>,
-) -> Released<Arc<[f64]>> {
-    let own = Arc::make_mut(&mut vector);
+) -> Released<V> {
+    let own = vector.own();
     let charge = noisy_in_place(own, mechanism, sensitivity, records, relation, draw).charge;
     Released { value: vector, charge }
+}
+
+/// A vector that can be changed: in place, or in a copy of its own where others hold it too.
+pub trait Vector {
+    /// Its numbers, which nobody else holds.
+    fn own(&mut self) -> &mut [f64];
+}
+
+impl Vector for Box<[f64]> {
+    #[inline]
+    fn own(&mut self) -> &mut [f64] {
+        self
+    }
+}
+
+impl Vector for Arc<[f64]> {
+    fn own(&mut self) -> &mut [f64] {
+        Arc::make_mut(self)
+    }
 }
 
 /// Releases a vector that stays where it is, with noise on every coordinate: [`noisy`] without a copy
@@ -451,6 +470,11 @@ impl<T> Released<T> {
     /// The same value with another one's charge on top of its own: for values that are added up.
     pub(super) fn charged(self, other: &Charge) -> Self {
         Self { value: self.value, charge: self.charge.with(other.clone()) }
+    }
+
+    /// The same value, to look at.
+    pub fn as_ref(&self) -> Released<&T> {
+        Released { value: &self.value, charge: self.charge.clone() }
     }
 
     /// Two released values in one message, at the charge of both.

@@ -93,48 +93,34 @@ impl Wire for Round {
     }
 }
 
-/// Appends the length in four bytes, then eight bytes a number.
-fn encode_words(words: impl ExactSizeIterator<Item = [u8; 8]>, bytes: &mut Vec<u8>) {
-    (words.len() as u32).encode(bytes);
-    words.for_each(|word| bytes.extend_from_slice(&word));
+/// Rows of numbers: their length in four bytes, then eight bytes a number.
+macro_rules! rows {
+    ($($(#[$about:meta])* $row:ty: $number:ty),+) => {$(
+        $(#[$about])*
+        impl Wire for $row {
+            fn size(&self) -> usize {
+                4 + 8 * self.len()
+            }
+            fn encode(&self, bytes: &mut Vec<u8>) {
+                (self.len() as u32).encode(bytes);
+                self.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+            }
+            fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
+                let length = u32::decode(bytes)? as usize;
+                let (words, _) = take(bytes, 8 * length)?.as_chunks();
+                Ok(words.iter().map(|word| <$number>::from_le_bytes(*word)).collect())
+            }
+        }
+    )+};
 }
 
-/// Takes off what [`encode_words`] appended.
-fn decode_words<T>(bytes: &mut &[u8], number: fn([u8; 8]) -> T) -> Result<Arc<[T]>, WireError> {
-    let length = u32::decode(bytes)? as usize;
-    let words = take(bytes, 8 * length)?.chunks_exact(8).map(|chunk| {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        number(word)
-    });
-    Ok(words.collect())
-}
-
-/// A vector: its length in four bytes, then eight bytes a number. Shared, so that a message to
-/// many neighbours holds its numbers once.
-impl Wire for Arc<[f64]> {
-    fn size(&self) -> usize {
-        4 + 8 * self.len()
-    }
-    fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_words(self.iter().map(|value| value.to_le_bytes()), bytes);
-    }
-    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        decode_words(bytes, f64::from_le_bytes)
-    }
-}
-
-/// Residues modulo 2⁶⁴, in the same form.
-impl Wire for Arc<[u64]> {
-    fn size(&self) -> usize {
-        4 + 8 * self.len()
-    }
-    fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_words(self.iter().map(|value| value.to_le_bytes()), bytes);
-    }
-    fn decode(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        decode_words(bytes, u64::from_le_bytes)
-    }
+rows! {
+    /// A vector that one peer has at a time.
+    Box<[f64]>: f64,
+    /// A vector that many may look at, so that a message to many neighbours holds its numbers once.
+    Arc<[f64]>: f64,
+    /// Residues modulo 2⁶⁴.
+    Arc<[u64]>: u64
 }
 
 #[cfg(test)]

@@ -112,8 +112,8 @@ struct Held {
     pass: Box<Pass>,
     /// w^G; none only while it is made anew. The token stays in its place meanwhile: moving it for every
     /// update took a tenth of the time of short ones.
-    w: Option<Released<Arc<[f64]>>>,
-    average: Option<Released<Arc<[f64]>>>,
+    w: Option<Released<Box<[f64]>>>,
+    average: Option<Released<Box<[f64]>>>,
     came_from: Option<PeerId>,
     /// Whether nothing has happened to it here yet.
     arrived: bool,
@@ -331,7 +331,7 @@ impl WalkPeer {
                     return false;
                 }
                 let mut model = place.take().expect(WHOLE).into_value();
-                let global = Arc::make_mut(&mut model);
+                let global = &mut *model;
                 let g = context.workspace();
                 g.resize(d, 0.0);
                 if share.own.is_some() {
@@ -357,7 +357,7 @@ impl WalkPeer {
                 let mut w = context.release(released);
                 if let Some(radius) = radius {
                     w = w.zip(public(radius)).map(|(mut w, radius)| {
-                        project(Arc::make_mut(&mut w), radius);
+                        project(&mut w, radius);
                         w
                     });
                 }
@@ -401,12 +401,12 @@ fn project(w: &mut [f64], radius: f64) {
 
 /// The mean over t iterates from that over t − 1 and the t-th: a function of what was released.
 fn running_mean(
-    average: Released<Arc<[f64]>>,
-    w: &Released<Arc<[f64]>>,
+    average: Released<Box<[f64]>>,
+    w: &Released<Box<[f64]>>,
     t: Round,
-) -> Released<Arc<[f64]>> {
-    average.zip(w.clone()).zip(public(t)).map(|((mut average, w), t)| {
-        for (mean, w) in Arc::make_mut(&mut average).iter_mut().zip(&*w) {
+) -> Released<Box<[f64]>> {
+    average.zip(w.as_ref()).zip(public(t)).map(|((mut average, w), t)| {
+        for (mean, w) in average.iter_mut().zip(w) {
             *mean += (w - *mean) / f64::from(t.0);
         }
         average
@@ -418,7 +418,7 @@ impl Peer for WalkPeer {
 
     fn start(&mut self, context: &mut Context<'_, Token>) {
         let parameters = Arc::clone(&self.parameters);
-        let zero = || public(Arc::from(vec![0.0; self.data.dimension()]));
+        let zero = || public(vec![0.0; self.data.dimension()].into_boxed_slice());
         let starting: Vec<Held> = (0..)
             .zip(&parameters.tokens)
             .filter(|(task, (peer, _))| *peer == self.me && self.tasks.contains(&(*task as usize)))

@@ -1,7 +1,5 @@
 //! What a peer keeps of a task, and what it releases of it.
 
-use std::sync::Arc;
-
 use super::WalkParameters;
 use crate::policy::Policy;
 use crate::privacy::{
@@ -75,7 +73,7 @@ impl Release<'_> {
     }
 
     /// Adds the noise.
-    pub(super) fn make(self, model: Arc<[f64]>) -> Released<Arc<[f64]>> {
+    pub(super) fn make(self, model: Box<[f64]>) -> Released<Box<[f64]>> {
         let records = Records::Batches(self.batches);
         let draw = self.draws.at(0, self.t.0.into());
         noisy(model, self.mechanism(), self.sensitivity, records, Relation::ReplaceOne, draw)

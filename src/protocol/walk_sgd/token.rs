@@ -1,7 +1,5 @@
 //! The token: what walks.
 
-use std::sync::Arc;
-
 use rand::{Rng, RngExt};
 
 use crate::network::Journey;
@@ -15,9 +13,9 @@ pub struct Token {
     /// What is public of it, behind a pointer: events that carry a token are moved about.
     pub pass: Box<Pass>,
     /// w^G.
-    pub w: Arc<[f64]>,
+    pub w: Box<[f64]>,
     /// The mean of w^G over the updates so far, where it is kept.
-    pub average: Option<Arc<[f64]>>,
+    pub average: Option<Box<[f64]>>,
 }
 
 /// What goes with the model and has no data in it.
@@ -296,7 +294,7 @@ mod tests {
                 coins: Coins { moves, stream: None },
                 journey: Journey { hops, exposed, releases: 5, ..Journey::default() },
             };
-            let w: Arc<[f64]> = words.iter().map(|&word| f64::from_bits(word)).collect();
+            let w: Box<[f64]> = words.iter().map(|&word| f64::from_bits(word)).collect();
             let token = Token { pass: Box::new(pass), w, average: None };
             let mut bytes = Vec::new();
             token.pack(&mut bytes);
