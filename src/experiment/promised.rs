@@ -116,6 +116,10 @@ fn worse(mut one: Statement, mut other: Statement) -> Statement {
         std::mem::swap(&mut one, &mut other);
     }
     one.claims = worst(one.claims, other.claims);
+    one.one_release = match (one.one_release, other.one_release) {
+        (none, some) | (some, none) if none.is_empty() => some,
+        (ours, theirs) => ours.into_iter().zip(theirs).map(|(a, b)| a.worse(b)).collect(),
+    };
     one.published = one.published.zip(other.published).map(|(here, there)| here.worse(there));
     one
 }

@@ -237,23 +237,21 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
                     .to_string(),
             );
         }
-        if admm.inexact.is_some() {
-            if admm.objective_noise.is_some() {
-                lines.push(
-                    "argmins are solved inexactly: what the objective noise would give for one exact \
-                     minimiser is not given for an inexact one"
-                        .to_string(),
-                );
-            }
-            if admm.primal_noise.is_some() {
-                lines.push(
-                    "how exactly an argmin is solved is decided by the messages of the round before, \
-                     all of them released: ε here allows for the least exact, which adds at most 1 % \
-                     to what a record moves (or `tolerance`, where that is more), and the ledger \
-                     books what was used"
-                        .to_string(),
-                );
-            }
+        if admm.objective_noise.is_some() && !admm.solves_exactly() {
+            lines.push(
+                "argmins are solved inexactly: what the objective noise would give for one exact \
+                 minimiser is not given for an inexact one"
+                    .to_string(),
+            );
+        }
+        if admm.inexact.is_some() && admm.primal_noise.is_some() {
+            lines.push(
+                "how exactly an argmin is solved is decided by the messages of the round before, \
+                 all of them released: ε here allows for the least exact, which adds at most 1 % \
+                 to what a record moves (or `tolerance`, where that is more), and the ledger \
+                 books what was used"
+                    .to_string(),
+            );
         }
         if admm.primal_noise.as_ref().is_some_and(|noise| noise.decay < 1.0) {
             lines.push(
@@ -327,6 +325,11 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
         );
     }
     if labels || noise {
+        lines.push(
+            "every ε is that of one run alone: another one from the same seed, such as a point of a sweep or \
+             a row of a comparison, draws the same noise, and two together may cancel it"
+                .to_string(),
+        );
         lines.push(
             "ideal arithmetic is assumed, and seeds are public: a simulator's noise protects nobody \
              in production"

@@ -10,7 +10,7 @@
 //! | the problem | what is kept | a step |
 //! |---|---|---|
 //! | no samples | nothing | none: w = −b/q |
-//! | squared loss, d ≤ [`DENSE_LIMIT`] | H⁻¹ or the factor of H, once for all | none: w = H⁻¹(Xᵀy/m − b) |
+//! | squared loss, d ≤ [`DENSE_LIMIT`], and not far fewer samples | H⁻¹ or the factor of H, once for all | none: w = H⁻¹(Xᵀy/m − b) |
 //! | little curvature beside q | nothing | g/(q + L/2) |
 //! | far fewer samples than features | an m × m factor | by Woodbury's identity |
 //! | d ≤ [`DENSE_LIMIT`] | the factor of H | two triangular solves |
@@ -275,7 +275,7 @@ impl ChordNewton {
         let contraction =
             if few && loss != Loss::Squared { SCALED_CONTRACTION_FEW } else { SCALED_CONTRACTION };
         self.kept = match few {
-            _ if curvature <= contraction * (2.0 * q + curvature) => {
+            _ if curvature.is_finite() && curvature <= contraction * (2.0 * q + curvature) => {
                 Kept::Scaled(q + 0.5 * curvature)
             }
             true => Kept::Few(Packed::identity(m, q), false),
@@ -356,6 +356,7 @@ impl ChordNewton {
             }
         }
         // Damping may give up a little above the floor, which is a typical error, not a bound.
+        let floor = if floor.is_finite() { floor } else { 0.0 };
         let converged = residual.is_finite() && residual <= tolerance.max(100.0 * floor);
         Solved { residual, converged, passes }
     }

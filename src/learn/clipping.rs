@@ -4,7 +4,7 @@ use super::kernel;
 use super::kernel::rows::{Gather, OfMargins};
 use super::loss::Loss;
 use super::objective::{Objective, Samples};
-use super::vector::dot;
+use super::vector::{dot, norm};
 
 /// How much one sample may weigh in a gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ impl Clipping {
         match self {
             Self::None => slope,
             Self::Norm(most) => {
-                let length = dot(x, x).sqrt();
+                let length = length(x);
                 if slope.abs() * length > most { (most / length).copysign(slope) } else { slope }
             }
             Self::Slope(most) => slope.clamp(-most, most),
@@ -33,13 +33,34 @@ impl Clipping {
     }
 }
 
+/// |x|, also where squares overflow or vanish.
+#[inline]
+fn length(x: &[f64]) -> f64 {
+    const SQUARES: std::ops::Range<f64> = 1e-280..f64::INFINITY;
+    let square = dot(x, x);
+    if SQUARES.contains(&square) { square.sqrt() } else { length_of_extremes(x) }
+}
+
+/// |x| by way of the largest number.
+#[cold]
+fn length_of_extremes(x: &[f64]) -> f64 {
+    let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * norm(&x.iter().map(|x| x / largest).collect::<Vec<_>>())
+}
+
 impl Objective<'_> {
     /// g ← scale · Σ_j clipped(ℓ'(y_j, wᵀx_j) x_j), in one pass over the rows. Without clipping it is
     /// [`gradient`](Self::gradient) to the last bit.
     ///
     /// # Panics
-    /// Where the slope is clipped to a bound below 0 or NaN.
+    /// Where the bound is below 0 or NaN.
     pub fn clipped_gradient(&self, w: &[f64], clipping: Clipping, g: &mut [f64]) {
+        if let Clipping::Norm(most) | Clipping::Slope(most) = clipping {
+            assert!(most >= 0.0, "a bound of {most}");
+        }
         g.fill(0.0);
         let Samples { x, y, .. } = self.samples;
         let of = ClippedSlopes { loss: self.loss, y, clipping };
@@ -142,6 +163,21 @@ mod tests {
             objective.clipped_gradient(&w, Clipping::Slope(0.25), &mut clipped);
             let left = slope.signum() * slope.abs().min(0.25);
             assert!((0..2).all(|i| (clipped[i] - left * x[i]).abs() < 1e-14));
+        }
+    }
+
+    /// Where |x|² is beyond the numbers, on either side, |x| is not.
+    #[test]
+    fn lengths_whose_squares_are_no_numbers_are_clipped_too() {
+        for (size, target) in [(1e160, -1e3), (1e-170, -1e175), (3e-165, -1e170), (1e307, 1.0)] {
+            let row = Array2::from_shape_vec((1, 2), vec![3.0 * size, -4.0 * size]).unwrap();
+            let labels = [target];
+            let objective = Objective::mean(Samples::new(row.view(), &labels), Loss::Squared);
+            let mut clipped = [0.0; 2];
+            objective.clipped_gradient(&[0.0; 2], Clipping::Norm(1.5), &mut clipped);
+            let sign = -target.signum();
+            assert!((clipped[0] - sign * 0.9).abs() < 1e-14, "{size}: {clipped:?}");
+            assert!((clipped[1] + sign * 1.2).abs() < 1e-14, "{size}: {clipped:?}");
         }
     }
 

@@ -4,7 +4,8 @@ use super::vector::{axpy, dot};
 
 /// x ← A⁻¹b for a symmetric positive definite A, until |b − Ax| ≤ `target`.
 ///
-/// `product(v, out)` sets out ← Av. `scratch` holds 3d numbers. Returns the products taken.
+/// `product(v, out)` sets out ← Av. `scratch` holds 3d numbers. Returns the products taken. Where the residual
+/// is no number any more, it ends.
 pub(super) fn conjugate_gradients(
     mut product: impl FnMut(&[f64], &mut [f64]),
     b: &[f64],
@@ -21,7 +22,7 @@ pub(super) fn conjugate_gradients(
     let mut rr = dot(residual, residual);
     // Exact arithmetic needs d products; rounding may ask for some more.
     for products in 0..4 * d {
-        if rr.sqrt() <= target {
+        if rr.is_nan() || rr.sqrt() <= target {
             return products;
         }
         product(direction, image);
@@ -36,4 +37,17 @@ pub(super) fn conjugate_gradients(
         }
     }
     4 * d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_where_the_residual_is_no_number() {
+        let overflows = |_: &[f64], out: &mut [f64]| out.fill(f64::INFINITY);
+        let (mut x, mut scratch) = (vec![0.0; 5], vec![0.0; 15]);
+        let products = conjugate_gradients(overflows, &[1.0; 5], 1e-8, &mut x, &mut scratch);
+        assert!(products <= 2, "{products}");
+    }
 }

@@ -23,7 +23,7 @@ const NEAR: f64 = 1e-2;
 /// higher than J(0); it need not be the least value that J has.
 ///
 /// # Errors
-/// When the gradient is not that small after 20,000 steps, or is not finite.
+/// When the gradient is not that small after 20,000 steps, or is not finite, or no step lowers the value.
 pub fn stationary_point(
     parts: &[Objective<'_>],
     regulariser: Regulariser,

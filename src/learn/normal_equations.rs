@@ -60,7 +60,7 @@ impl NormalEquations {
         let mut factor = hessian.clone();
         factor.factor().ok()?;
         let foreseen = 4.0 * gamma(d) * trace * (d as f64).sqrt() / quadratic;
-        if d <= half::LIMIT && 10.0 * foreseen <= tolerance {
+        if (1..=half::LIMIT).contains(&d) && 10.0 * foreseen <= tolerance {
             return Some(Self::invert(&hessian, &factor, trace, inverse));
         }
         // Higham, Accuracy and Stability, theorem 10.4: (H + E)w = r with |E| ≤ γ_{3d+1} |L||Lᵀ|, and
@@ -301,6 +301,13 @@ mod tests {
                 assert!(bound < if inverse { tolerance } else { 1e-10 }, "{m} × {d}: {bound}");
             }
         }
+    }
+
+    #[test]
+    fn without_features_there_is_nothing_to_invert() {
+        let (x, y) = (Array2::zeros((3, 0)), [1.0; 3]);
+        let objective = Objective::mean(Samples::new(x.view(), &y), Loss::Squared);
+        assert!(NormalEquations::new(&objective, 1.0, 1e-10, &mut []).is_some());
     }
 
     #[test]

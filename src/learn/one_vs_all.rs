@@ -74,7 +74,7 @@ impl OfMargins for Best {
     fn apply(&mut self, first: usize, _: &[f64], z: &mut [f64]) {
         for (k, z) in z.iter().enumerate() {
             self.defined &= !z.is_nan();
-            if *z > self.margin {
+            if *z > self.margin || self.class.is_nan() {
                 (self.class, self.margin) = ((first + k) as f64, *z);
             }
         }
@@ -279,6 +279,8 @@ mod tests {
         assert_eq!(predict([2.0, 1.0]), 0.0);
         assert_eq!(predict([1.0, 2.0]), 1.0);
         assert!(predict([f64::NAN, 1.0]).is_nan());
+        let far = Tasks::PerClass(2).predict(Loss::Logistic, &[-1e308; 2], &[1e308]);
+        assert_eq!(far, 0.0, "−∞ is a margin");
         let binary = |x: f64| Tasks::One.predict(Loss::Logistic, &[2.0], &[x]);
         assert_eq!([binary(0.1), binary(0.0), binary(-0.1)], [1.0, -1.0, -1.0]);
         assert_eq!(Tasks::One.predict(Loss::Squared, &[2.0], &[0.5]), 1.0);

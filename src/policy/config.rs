@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::always::Always;
 use super::final_global::FinalGlobal;
 use super::{
-    Action, Adam, Bandit, DeepQ, LinearQ, Needs, Periodic, Policy, Random, Threshold, bandit,
-    deep_q, exploration, linear_q,
+    Action, Adam, Bandit, DeepQ, Exploration, LinearQ, Needs, Periodic, Policy, Random, Threshold,
+    bandit, deep_q, exploration, linear_q,
 };
 use crate::random::Stream;
 
@@ -92,25 +92,33 @@ impl PolicyConfig {
         self.needs() != Needs::default()
     }
 
-    /// The least exploration of a policy that looks at data.
-    fn exploration(&self) -> Option<f64> {
+    /// How often a policy that looks at data tosses a coin.
+    fn exploration(&self) -> Option<Exploration> {
         match self {
             Self::AlwaysGlobal
             | Self::AlwaysLocal
             | Self::Random(_)
             | Self::Periodic(_)
             | Self::FinalGlobal => None,
-            Self::Threshold(threshold) => Some(threshold.exploration),
-            Self::Bandit(bandit) => Some(bandit.exploration.least()),
-            Self::LinearQ(linear) => Some(linear.exploration.least()),
-            Self::DeepQ(deep) => Some(deep.exploration.least()),
+            Self::Threshold(threshold) => Some(Exploration::Constant(threshold.exploration)),
+            Self::Bandit(bandit) => Some(bandit.exploration),
+            Self::LinearQ(linear) => Some(linear.exploration),
+            Self::DeepQ(deep) => Some(deep.exploration),
         }
     }
 
     /// The ε of one decision on its own, for a policy that looks at data: ln((2 − p)/p) at its least
     /// exploration p, infinite at p = 0. It says nothing of many decisions together.
     pub fn decision_epsilon(&self) -> Option<f64> {
-        self.exploration().map(exploration::decision_epsilon)
+        self.exploration().map(|exploration| exploration::decision_epsilon(exploration.least()))
+    }
+
+    /// The ε of all decisions of one peer about one task in so many visits, for a policy that looks at data: whatever
+    /// went before, each is randomised response, so that their ln((2 − p)/p) add up.
+    pub fn decisions_epsilon(&self, visits: u32) -> Option<f64> {
+        let exploration = self.exploration()?;
+        let of_visit = |number| exploration::decision_epsilon(exploration.at(number, visits));
+        Some((0..visits).map(of_visit).sum())
     }
 
     /// How many of so many visits of one peer and task are expected to be Global, where it does not
@@ -142,7 +150,7 @@ impl PolicyConfig {
 
     /// What the privacy statement has to say of a policy that looks at data.
     pub fn declaration(&self) -> Option<String> {
-        let p = self.exploration()?;
+        let p = self.exploration()?.least();
         let alone = match exploration::decision_epsilon(p) {
             epsilon if epsilon.is_finite() => format!(
                 "with exploration of at least p = {p}, one decision on its own is randomised response \

@@ -338,7 +338,12 @@ impl AdmmPeer {
                 self.round, solved.residual
             ));
         }
-        self.exchange(solved.residual.max(tolerance), deviation, context.me(), context);
+        // Of what is no number nothing bounds what a record has done to it.
+        let solved_to = match solved.residual {
+            residual if residual.is_nan() => f64::INFINITY,
+            residual => residual.max(tolerance),
+        };
+        self.exchange(solved_to, deviation, context.me(), context);
         if self.inbox.neighbours() == 0 {
             context.timer(SimTime::ZERO);
         }

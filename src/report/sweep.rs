@@ -220,6 +220,9 @@ impl SweepReport {
                         spent at least x when they ended";
             text += &format!("\n{}", wrapped(line, width));
         }
+        if let Some(line) = self.shared_noise() {
+            text += &format!("\n{}", wrapped(&format!("note: {line}"), width));
+        }
         let warnings = self.warnings();
         if !warnings.is_empty() {
             text.push('\n');
@@ -228,6 +231,14 @@ impl SweepReport {
             text += &wrapped(&format!("warning: {warning}"), width);
         }
         text
+    }
+
+    /// What protects no two points together, where anything protects one.
+    fn shared_noise(&self) -> Option<&'static str> {
+        self.records().any(|record| record.scenario.draws_noise()).then_some(
+            "every ε is that of one point alone; points of one seed draw the same noise, and two \
+             together may cancel it",
+        )
     }
 
     /// Writes results.csv, summary.json, report.json and report.html.

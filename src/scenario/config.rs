@@ -61,6 +61,11 @@ impl Scenario {
         self.data.reach(self.model.intercept).map_or(f64::INFINITY, |reach| reach.bound)
     }
 
+    /// Whether a mechanism protects anything, with draws that its seed decides.
+    pub fn draws_noise(&self) -> bool {
+        self.privacy.labels.is_some() || self.protocol.adds_noise()
+    }
+
     /// Whether several processes that run it with so many peers have no more than their own parts of the
     /// graph and of what all have: where peers are too many to be drawn or filmed, and tokens keep to
     /// neighbours. Then nothing asks for the whole but what is left to theory.

@@ -214,7 +214,7 @@ fn quadratic(scenario: &Scenario, admm: &AdmmConfig, n: usize, degree: f64) -> f
 }
 
 /// What the objective noise would give for a label and for a record, were one exact minimiser all
-/// that is released: the worst over the peers.
+/// that is released: the worst over the peers. Nothing, where no minimiser is exact.
 fn one_release(
     scenario: &Scenario,
     admm: &AdmmConfig,
@@ -240,10 +240,8 @@ fn one_release(
     };
     let releases: Vec<Release> = kinds.iter().filter_map(release).collect();
     let worst = |of: &dyn Fn(&Release) -> Guarantee| {
-        let worse = |a: &Guarantee, b: &Guarantee| {
-            a.epsilon.0.total_cmp(&b.epsilon.0).then(a.delta.0.total_cmp(&b.delta.0))
-        };
-        releases.iter().map(of).max_by(worse)
+        let worst = releases.iter().map(of).reduce(Guarantee::worse);
+        if admm.solves_exactly() { worst } else { worst.map(Guarantee::of_inexact) }
     };
     let label = worst(&|release| law.of_label(release, delta));
     let record = worst(&|release| law.of_record(release, delta));

@@ -63,6 +63,25 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
     };
     let mut passes = vec![1, walk.passes.div_ceil(4), walk.passes.div_ceil(2), walk.passes];
     passes.dedup();
+    let of_tasks = (tasks > 1).then(|| {
+        format!(
+            "every record is used by {tasks} tasks: one of them alone costs it at most ε = {:.3}, \
+             all together {:.3}",
+            within(after(walk.passes, 1.0)),
+            within(after(releases, 1.0)),
+        )
+    });
+    // Whatever a record does to them, decisions are randomised responses, one after the other.
+    let most = samples().map(|m| Cut::new(m, walk.batch).batches()).max().unwrap_or(0);
+    let visits = most.saturating_mul(walk.passes);
+    let decisions = walk.decision.as_ref().and_then(|policy| policy.decisions_epsilon(visits));
+    let decisions = decisions.map(|each| each * f64::from(tasks));
+    let of_decisions = decisions.filter(|sum| sum.is_finite() && !shared).map(|sum| {
+        format!(
+            "when a peer releases tells of its records too: to whoever sees the times, its decisions cost at \
+             most another ε = {sum:.3}, which adds up over {visits} visits of each task and is in no figure here"
+        )
+    });
     let growth = passes.into_iter().map(|p| (pass(p), within(after(p * tasks, 1.0))));
     Sent {
         record: within(after(releases, 1.0)),
@@ -77,16 +96,7 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
             assumption(scenario)
         ),
         growth: if walk.passes > 1 && !shared { growth.collect() } else { Vec::new() },
-        notes: if tasks > 1 {
-            vec![format!(
-                "every record is used by {tasks} tasks: one of them alone costs it at most ε = {:.3}, \
-                 all together {:.3}",
-                within(after(walk.passes, 1.0)),
-                within(after(releases, 1.0)),
-            )]
-        } else {
-            Vec::new()
-        },
+        notes: of_tasks.into_iter().chain(of_decisions).collect(),
         ..Sent::nothing_hidden("")
     }
 }

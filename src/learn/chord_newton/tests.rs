@@ -262,3 +262,13 @@ fn a_factor_is_given_up_once_it_has_cost_as_much_as_a_new_one() {
     let chords = all - price * factors;
     assert!(factors >= 1.0 && factors * price <= chords + price, "{factors} {all}");
 }
+
+#[test]
+fn a_curvature_beyond_the_numbers_is_not_taken_for_a_small_one() {
+    let x = Array2::from_elem((1, 1), 1e160);
+    let objective = Objective::mean(Samples::new(x.view(), &[1.0]), Loss::Logistic);
+    let problem = Subproblem { objective, quadratic: 0.1, linear: &[0.5] };
+    let mut w = [1.0];
+    let solved = solve_once(&problem, &mut w, 1e-8);
+    assert!(!solved.converged || solved.residual <= 1e-8, "{solved:?} at {w:?}");
+}

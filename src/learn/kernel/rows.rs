@@ -1,11 +1,11 @@
 //! Loops over the rows of a linear model: dot products with them, and sums of them.
 //!
-//! Rows go by in blocks, so that w and g are read once for several rows and a row is still in the
+//! Rows go by in blocks, so that w and g are read once for several rows and a row, unless it is very long, is still in the
 //! cache when it is added to g. How many go together is no part of the result: the dot product of a
 //! row and the order in which rows are added are those of [`Dot`] and [`Axpy`].
 //!
 //! Rows that go together are read side by side, and processors need not see that as one stream to
-//! follow: a pass over more than a cache holds asks for the rows ahead of it, every line of them, a few with each
+//! follow: a pass over more than a cache holds asks for the rows ahead of it, a few lines with each
 //! step. Far ahead it asks for them as far as the second cache, which bears many that are on their way, and near
 //! as far as the first.
 
@@ -44,25 +44,36 @@ impl<M: OfMargins> Loop for Scan<'_, M> {
 
     #[inline(always)]
     fn run<F: Four>(self) -> M {
-        if F::ROWS == 4 { self.run_by::<F, 4>() } else { self.run_by::<F, 2>() }
+        match (F::ROWS == 4, self.x.len() > CACHED) {
+            (true, true) => self.run_by::<F, 4, true>(),
+            (true, false) => self.run_by::<F, 4, false>(),
+            (false, true) => self.run_by::<F, 2, true>(),
+            (false, false) => self.run_by::<F, 2, false>(),
+        }
     }
 }
 
 impl<M: OfMargins> Scan<'_, M> {
     /// Runs it with the dot products of R rows together.
     #[inline(always)]
-    fn run_by<F: Four, const R: usize>(self) -> M {
+    fn run_by<F: Four, const R: usize, const ASK: bool>(self) -> M {
         let Self { x, w, mut of } = self;
         let d = w.len().max(1);
         let mut first = 0;
         let mut blocks = x.chunks_exact(BLOCK * d);
-        ask_for_first(x);
+        if ASK {
+            ask_for_first(x);
+        }
         for rows in blocks.by_ref() {
             let mut z = [0.0; BLOCK];
             for (part, z) in z.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let at = part * R * d;
-                let later = Later::of(x, first * d + at, R * d);
-                *z = dots_and_ask::<F, R>(split(&rows[at..], d), w, later);
+                let rows = split(&rows[at..], d);
+                *z = if ASK {
+                    dots_and_ask::<F, R>(rows, w, Later::of(x, first * d + at, R * d))
+                } else {
+                    dots::<F, R>(rows, w)
+                };
             }
             of.apply(first, rows, &mut z);
             first += BLOCK;
@@ -165,7 +176,8 @@ impl<'a> Later<'a> {
     /// What is asked for while `count` numbers from `at` on are used.
     #[inline(always)]
     fn of(x: &'a [f64], at: usize, count: usize) -> Self {
-        let ahead = |by: usize| &x[(at + by).min(x.len() - count)..][..count];
+        // Of rows that are longer than that, none is asked for when it has gone by.
+        let ahead = |by: usize| &x[(at + by.max(count)).min(x.len() - count)..][..count];
         Self { far: ahead(FAR), near: ahead(NEAR) }
     }
 

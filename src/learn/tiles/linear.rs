@@ -99,7 +99,8 @@ impl Loop for LinearStep<'_> {
 
     /// Tile by tile: a step of its W₂, then of its rows of Ŵ, each added to u as soon as it is known.
     /// Divisions and roots keep the processor from nothing else meanwhile: so Ŵᵀs of the next tile is
-    /// found along with them, which also brings its weights into the cache; its moments are asked for.
+    /// found along with them, which also brings its weights into the cache; the moments of the inputs' weights
+    /// are asked for.
     #[inline(always)]
     fn run<F: Four>(self) {
         let Self { moving, sums, slopes, room } = self;

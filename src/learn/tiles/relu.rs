@@ -35,6 +35,9 @@ impl Loop for ReluValues<'_> {
     fn run<F: Four>(self) {
         let Self { weights, biases, states, units, values } = self;
         let rows = values.len();
+        if rows == 0 {
+            return;
+        }
         let d = states.len() / rows;
         for (tile, units) in weights.chunks_exact(d + 3).zip(units.chunks_exact_mut(rows)) {
             let (pairs, last) = units.as_chunks_mut::<2>();
@@ -79,7 +82,10 @@ fn reach<F: Four, const R: usize>(tile: &[Eight], x: [&[f64]; R]) -> [Eight; R] 
     for (units, sum) in units.iter_mut().zip(sums) {
         sum.store(&mut units.0);
         for unit in units.units_mut() {
-            *unit = unit.max(0.0);
+            // A NaN stays one.
+            if *unit < 0.0 {
+                *unit = 0.0;
+            }
         }
     }
     units
@@ -121,6 +127,9 @@ impl Loop for ReluStep<'_> {
         let Moving { step: adam, weights, mean, square } = moving;
         let adam = AdamStepOfEight::<F::Two>::new(adam);
         let rows = errors.len();
+        if rows == 0 {
+            return;
+        }
         let d = states.len() / rows;
         for (tile, units) in units.chunks_exact_mut(rows).enumerate() {
             let at = tile * (d + 3);

@@ -100,6 +100,25 @@ impl Way {
     }
 }
 
+#[test]
+fn a_net_does_not_hide_that_a_state_is_no_number() {
+    for by in [Way::linear, Way::relu] {
+        let mut case = Case::new(3, 2, 2, 7);
+        case.states[1] = f64::NAN;
+        by(Way::Widest, &mut case);
+        assert!(case.values[0].iter().all(|q| q.is_nan()), "{:?}", case.values);
+    }
+}
+
+#[test]
+fn no_rows_move_nothing() {
+    let mut case = Case::new(3, 2, 1, 7);
+    let before = numbers(&case.weights);
+    (case.states, case.errors, case.values, case.units) = Default::default();
+    Way::relu(Way::Widest, &mut case);
+    assert_eq!(numbers(&case.weights), before);
+}
+
 proptest! {
     #[test]
     fn every_processor_gives_the_same_bits(

@@ -173,4 +173,9 @@ fn a_declaration_has_the_figure_of_one_decision() {
     assert!(declared("bandit: {exploration: 0.5}").contains("= 1.10"));
     let never = parse("linear-q: {exploration: {from: 0, to: 1}}").unwrap();
     assert_eq!(never.decision_epsilon(), Some(f64::INFINITY), "the least counts, not the last");
+    // Over six visits p is 1, 0.7, 0.4, and 0.1 from then on.
+    let all = parse("deep-q: {}").unwrap().decisions_epsilon(6).unwrap();
+    let by_hand: f64 = [1.0, 1.3 / 0.7, 4.0, 19.0, 19.0, 19.0].map(f64::ln).iter().sum();
+    assert!((all - by_hand).abs() < 1e-12, "{all} {by_hand}");
+    assert_eq!(parse("always-global").unwrap().decisions_epsilon(6), None);
 }

@@ -201,6 +201,23 @@ impl Guarantee {
         let (epsilon, delta, ground) = if holds { (epsilon, delta, ground) } else { NOTHING };
         Self { epsilon: Epsilon(epsilon), delta: Delta(delta), neighbours, ground }
     }
+
+    /// What holds where either does: the greater ε with the greater δ, on the ground of the one with more of them.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        let numbers = |of: &Self| (of.epsilon.0, of.delta.0);
+        let (epsilon, delta) =
+            (self.epsilon.0.max(other.epsilon.0), self.delta.0.max(other.delta.0));
+        let ground = if numbers(&other) > numbers(&self) { other.ground } else { self.ground };
+        Self::new(epsilon, delta, self.neighbours, ground)
+    }
+
+    /// The same of a minimiser that is not exact: nothing.
+    #[must_use]
+    pub fn of_inexact(self) -> Self {
+        let (epsilon, delta, ground) = NOTHING;
+        Self::new(epsilon, delta, self.neighbours, ground)
+    }
 }
 
 impl Release {

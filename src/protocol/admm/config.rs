@@ -75,6 +75,9 @@ pub(super) fn default_tolerance() -> f64 {
     1e-10
 }
 
+/// Up to this gradient norm an argmin counts as exact.
+const EXACT: f64 = 1e-8;
+
 fn default_slack() -> f64 {
     0.01
 }
@@ -104,6 +107,12 @@ impl PrimalNoise {
 }
 
 impl AdmmConfig {
+    /// Whether every argmin is solved as exactly as numbers allow, or nearly so.
+    pub fn solves_exactly(&self) -> bool {
+        let slackens = self.primal_noise.is_some() && self.slack > 0.0;
+        self.inexact.is_none() && !slackens && self.tolerance <= EXACT
+    }
+
     /// Everything that is wrong with it: (field, what was expected). Without `peers`, what depends
     /// on their number is not checked.
     pub fn check(&self, peers: Option<usize>) -> Vec<(String, String)> {

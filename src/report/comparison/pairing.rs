@@ -96,6 +96,12 @@ impl Pairing {
                 sections.iter().map(|(path, _)| path.as_str()).filter(|path| of(path)).collect();
             (!paths.is_empty()).then(|| paths.join(", "))
         };
+        if records.iter().any(|record| record.scenario.draws_noise()) {
+            notes.push(
+                "ε: of each row alone; paired repeats draw the same noise, and two rows together may cancel it"
+                    .to_owned(),
+            );
+        }
         if let Some(paths) = within("data") {
             notes.push(format!(
                 "data: not the same in all rows ({paths}); paired repeats share their seed, not their \

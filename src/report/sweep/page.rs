@@ -23,6 +23,9 @@ impl SweepReport {
                 target.metric.label()
             ));
         }
+        if let Some(line) = self.shared_noise() {
+            page = page.lead(format!("Privacy: {line}."));
+        }
         let mut result = Vec::new();
         let warnings = self.warnings();
         if !warnings.is_empty() {

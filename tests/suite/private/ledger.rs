@@ -9,7 +9,8 @@ use hushmesh::network::{
     self, Context, Engine, Flow, Links, NetworkConfig, Peer, Probe, Received, Schedule, Snapshot,
 };
 use hushmesh::privacy::{
-    Mechanism, Observer, Piece, Records, Relation, Sensitivity, gaussian_epsilon, noisy,
+    Ground, Mechanism, ObjectiveNoise, Observer, Piece, Radius, Records, Relation, Release,
+    Sensitivity, gaussian_epsilon, noisy,
 };
 use hushmesh::random::{Draws, Purpose, Streams};
 use hushmesh::topology::path;
@@ -340,6 +341,78 @@ fn a_run_interrupted_before_it_began_has_promised_the_same() {
     let result = execute(&checked, resolved, options, None, &at_once, &mut |_| {}).unwrap();
     assert!(result.interrupted && result.repeats.is_empty());
     assert_eq!(result.statement, run(&yaml).statement);
+}
+
+/// A star of ten around a peer with half as many samples as the others, with noise in a ball.
+fn ball_around_a_hub(partition: &str, rest: &str) -> String {
+    format!(
+        "name: ball\nseed: 2\ntopology: {{star: {{peers: 10}}}}\n\
+         data: {{source: twonorm, samples: {{total: 380}}, preprocess: [clip: {{norm: 1}}], \
+         partition: {partition}}}\n\
+         model: {{loss: logistic, regularisation: 0.1}}\n\
+         privacy: {{delta: 1.0e-5}}\n\
+         protocol: {{admm: {{penalty: 1, rounds: 3, objective_noise: {{ball: {{radius: 60}}}}{rest}}}}}\n\
+         measure: {{what: [privacy]}}\n"
+    )
+}
+
+#[test]
+fn one_release_holds_for_every_peer() {
+    let checked =
+        checked(&ball_around_a_hub("{ratio: [20, 40, 40, 40, 40, 40, 40, 40, 40, 40]}", ""));
+    let stated = promise(&checked, &resolve(&checked).unwrap()).unwrap().one_release;
+    // The hub's δ is the greatest, that of a leaf with its smaller q the greatest ε.
+    let of = |samples: f64, degree: f64| {
+        let release = Release {
+            peers: 10.0,
+            samples,
+            dimension: 20,
+            reach: 1.0,
+            label_slope: 1.0,
+            slope: 1.0,
+            smoothness: 0.25,
+            quadratic: 0.01 + 2.0 * degree,
+        };
+        ObjectiveNoise::Ball(Radius { radius: 60.0 }).of_record(&release, Delta(1e-5))
+    };
+    let (hub, leaf) = (of(20.0, 9.0), of(40.0, 1.0));
+    assert!(leaf.epsilon > hub.epsilon && hub.delta > leaf.delta, "{hub:?} {leaf:?}");
+    assert_eq!((stated[1].epsilon, stated[1].delta), (leaf.epsilon, hub.delta));
+}
+
+#[test]
+fn one_release_is_that_of_the_worst_repeat() {
+    let yaml = ball_around_a_hub("{random-sizes: {floor: 0.2}}", "");
+    let of = |repeats: usize| {
+        run(&format!("{yaml}repeat: {repeats}\n"))
+            .statement
+            .one_release
+            .iter()
+            .map(|g| g.delta)
+            .collect()
+    };
+    let (one, many): (Vec<Delta>, Vec<Delta>) = (of(1), of(12));
+    assert!(one.iter().zip(&many).all(|(one, many)| one < many), "{one:?} {many:?}");
+}
+
+#[test]
+fn a_minimiser_that_is_not_exact_gives_nothing() {
+    let partition = "{ratio: [20, 40, 40, 40, 40, 40, 40, 40, 40, 40]}";
+    for (rest, exact) in [
+        ("", true),
+        (", tolerance: 1.0e-3", false),
+        (", inexact: {share: 0.5}", false),
+        (", primal_noise: {deviation: 1}", false),
+        (", slack: 0, primal_noise: {deviation: 1}", true),
+    ] {
+        let checked = checked(&ball_around_a_hub(partition, rest));
+        let stated = promise(&checked, &resolve(&checked).unwrap()).unwrap();
+        let bounded = stated.one_release.iter().all(|g| g.epsilon.0.is_finite() && g.delta.0 < 1.0);
+        let nothing = stated.one_release.iter().all(|g| g.ground == Ground::Nothing);
+        assert_eq!((bounded, nothing), (exact, !exact), "{rest}");
+        let told = stated.notes.iter().any(|note| note.starts_with("argmins are solved inexactly"));
+        assert_eq!(told, !exact, "{rest}");
+    }
 }
 
 #[test]
