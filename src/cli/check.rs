@@ -101,11 +101,12 @@ fn table(outline: &Outline) -> Table {
     if outline.held_out_samples > 0 {
         add("peers scored on held-out samples", count(outline.scored_peers));
     }
-    let PeerMemory { samples, protocol, network, measuring } = outline.memory_parts;
+    let PeerMemory { samples, protocol, network, graph, measuring } = outline.memory_parts;
     add("memory per peer", bytes(outline.memory_per_peer));
     add("  its samples", bytes(samples));
     add("  its protocol's state", bytes(protocol));
     add("  the network", bytes(network));
+    add("  the graph", bytes(graph));
     add("  measuring", bytes(measuring));
     add("memory", bytes(outline.memory));
     table

@@ -14,6 +14,8 @@ use crate::topology::Summary;
 
 /// Bytes that a measured row holds of a peer beside its state: residual, figures, exposure.
 const ROW_BYTES: usize = 8 + size_of::<LocalFigures>() + size_of::<Exposure>();
+/// Bytes for where a peer stands among its workers', who stands there, and where its samples begin.
+const PLACES: usize = 4 + 4 + size_of::<usize>();
 /// Bytes that the results hold of a peer beside its last row: ε, neighbours, samples.
 const RESULT_BYTES: usize = 8 + 4 + 4;
 
@@ -71,6 +73,8 @@ pub struct PeerMemory {
     pub protocol: u64,
     /// Its links, its desk, and events under way to it.
     pub network: u64,
+    /// Its row of the graph, its place in the order of peers, and where its samples begin.
+    pub graph: u64,
     /// Its part of the rows of figures that are under way, and of the results.
     pub measuring: u64,
 }
@@ -139,15 +143,17 @@ impl Outline {
         let streams = Streams::new(scenario.seed, 0);
         let links = Links::new(&scenario.network, topology, &streams);
         let network = links.memory(mean_degree, footprint.vector);
+        let graph = topology.memory(mean_degree) + PLACES;
         // Two rows at a time: the one that was complete last, and the one that is gathered.
         let measuring = 2 * (d * 8 + ROW_BYTES) + RESULT_BYTES;
         let memory_parts = PeerMemory {
             samples: samples as u64,
             protocol: footprint.memory as u64,
             network: network as u64,
+            graph: graph as u64,
             measuring: measuring as u64,
         };
-        let memory_per_peer = (samples + footprint.memory + network + measuring) as u64;
+        let memory_per_peer = (samples + footprint.memory + network + graph + measuring) as u64;
         let held_out = (data.test_rows * (d + 1) * 8) as u64;
         let rounds = scenario.protocol.rounds(std::iter::repeat_n(data.train_rows / n, n));
         let walks = scenario.protocol.walk().is_some();

@@ -228,6 +228,16 @@ impl Topology {
         self.links
     }
 
+    /// Bytes that the whole of it takes for a peer with so many neighbours.
+    pub fn memory(&self, neighbours: usize) -> usize {
+        let latency = if self.latencies.is_some() || self.own_latencies.is_some() {
+            size_of::<Option<f64>>()
+        } else {
+            0
+        };
+        size_of::<u32>() + neighbours * (size_of::<PeerId>() + latency)
+    }
+
     /// Whether every two peers are linked.
     pub fn is_complete(&self) -> bool {
         self.ids().all(|peer| self.degree(peer) + 1 == self.peers())
