@@ -3,7 +3,7 @@ use super::*;
 use crate::experiment::StopReason;
 use crate::measure::{Estimate, MeasuredRow};
 use crate::privacy::{Observer, Piece};
-use crate::report::record::made::{record, repeat, row};
+use crate::report::record::made::{record, repeat, row, with_noise};
 
 const RING: &str = "{ring: {peers: 5}}";
 const STAR: &str = "{star: {peers: 5}}";
@@ -143,6 +143,19 @@ fn an_incomplete_repeat_is_left_out_and_named() {
     assert_eq!((difference.paired.difference.mean, difference.pairs), (Some(14.5), 2));
     assert!(comparison.warnings().iter().any(|w| w.contains("star: 2 of 3 repeats")));
     assert!(comparison.notes().iter().any(|note| note.contains("only those that both rows have")));
+}
+
+#[test]
+fn rows_that_draw_the_same_noise_are_said_to() {
+    let told = |change: fn(Record) -> Record, seed: u64| {
+        let rows = named(vec![
+            ("one", change(record(RING, 1, reaching(&[10, 11, 12])))),
+            ("two", change(record(RING, seed, reaching(&[20, 22, 24])))),
+        ]);
+        let comparison = Comparison::new(rows, target(), vec![]);
+        comparison.notes().iter().any(|note| note.contains("draw the same noise"))
+    };
+    assert!(told(with_noise, 1) && !told(with_noise, 2) && !told(|plain| plain, 1));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{Booked, Record};
 use crate::experiment::StopReason;
 use crate::measure::{MeasuredRow, Metric};
 use crate::privacy::{Observer, Piece};
+use crate::protocol::ProtocolConfig;
 use crate::scenario::Checked;
 use crate::units::Round;
 
@@ -70,4 +71,13 @@ pub(in crate::report) fn record(
         warnings: Vec::new(),
         summary: json!({}),
     }
+}
+
+/// The same run with noise on what peers send.
+pub(in crate::report) fn with_noise(mut record: Record) -> Record {
+    let ProtocolConfig::Admm(admm) = &mut record.scenario.protocol else {
+        unreachable!("every made record is one of ADMM");
+    };
+    admm.primal_noise = serde_json::from_value(json!({"deviation": 1})).unwrap();
+    record
 }

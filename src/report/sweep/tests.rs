@@ -4,7 +4,7 @@ use serde_json::json;
 use super::axes::is_logarithmic;
 use super::*;
 use crate::experiment::StopReason;
-use crate::report::record::made::{record, repeat};
+use crate::report::record::made::{record, repeat, with_noise};
 
 const RING: &str = "{ring: {peers: 5}}";
 const PENALTY: &str = "protocol.admm.penalty";
@@ -81,6 +81,20 @@ fn the_terminal_tells_means_shortfalls_and_failures() {
     }
     let narrow = one_axis().terminal(60);
     assert!(narrow.lines().count() > text.lines().count());
+}
+
+#[test]
+fn points_that_draw_the_same_noise_are_said_to() {
+    const TOLD: &str = "every ε is that of one point alone";
+    let values = [json!(0.1), json!(1.0)];
+    let of = |record: fn() -> Record| {
+        let points = values.iter().map(|value| point(&[(PENALTY, value.clone())], Ok(record())));
+        SweepReport::new("two", vec![axis(PENALTY, &values)], points.collect(), None)
+    };
+    let noisy = of(|| with_noise(reaching([10, 11, 12])));
+    assert!(noisy.terminal(1000).contains(TOLD) && noisy.page().render().contains(TOLD));
+    let plain = of(|| reaching([10, 11, 12]));
+    assert!(!plain.terminal(1000).contains(TOLD) && !plain.page().render().contains(TOLD));
 }
 
 #[test]

@@ -396,6 +396,19 @@ fn one_release_is_that_of_the_worst_repeat() {
 }
 
 #[test]
+fn noise_that_another_run_of_the_seed_draws_too_is_declared() {
+    let declared = |yaml: &str| {
+        let checked = checked(yaml);
+        let stated = promise(&checked, &resolve(&checked).unwrap()).unwrap();
+        stated.notes.iter().any(|note| note.contains("draws the same noise"))
+    };
+    assert!(declared(ROW_OF_THREE));
+    let clear =
+        ROW_OF_THREE.replace(", slack: 0, primal_noise: {deviation: [3, 1, 2], decay: 0.5}", "");
+    assert!(!declared(&clear));
+}
+
+#[test]
 fn a_minimiser_that_is_not_exact_gives_nothing() {
     let partition = "{ratio: [20, 40, 40, 40, 40, 40, 40, 40, 40, 40]}";
     for (rest, exact) in [
