@@ -114,11 +114,17 @@ impl PolicyConfig {
     }
 
     /// The ε of all decisions of one peer about one task in so many visits, for a policy that looks at data: whatever
-    /// went before, each is randomised response, so that their ln((2 − p)/p) add up.
-    pub fn decisions_epsilon(&self, visits: u32) -> Option<f64> {
+    /// went before, each is randomised response, so that their ln((2 − p)/p) add up. Of very many visits it is a
+    /// bound: every one as at the least exploration.
+    pub fn decisions_epsilon(&self, visits: u64) -> Option<f64> {
+        const SUMMED: u32 = 1 << 16;
         let exploration = self.exploration()?;
-        let of_visit = |number| exploration::decision_epsilon(exploration.at(number, visits));
-        Some((0..visits).map(of_visit).sum())
+        Some(match u32::try_from(visits) {
+            Ok(visits) if visits <= SUMMED => (0..visits)
+                .map(|number| exploration::decision_epsilon(exploration.at(number, visits)))
+                .sum(),
+            _ => visits as f64 * exploration::decision_epsilon(exploration.least()),
+        })
     }
 
     /// How many of so many visits of one peer and task are expected to be Global, where it does not

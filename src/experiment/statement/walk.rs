@@ -73,7 +73,7 @@ pub(super) fn sent(scenario: &Scenario, walk: &WalkSgdConfig, holdings: Holdings
     });
     // Whatever a record does to them, decisions are randomised responses, one after the other.
     let most = samples().map(|m| Cut::new(m, walk.batch).batches()).max().unwrap_or(0);
-    let visits = most.saturating_mul(walk.passes);
+    let visits = u64::from(most) * u64::from(walk.passes);
     let decisions = walk.decision.as_ref().and_then(|policy| policy.decisions_epsilon(visits));
     let decisions = decisions.map(|each| each * f64::from(tasks));
     let of_decisions = decisions.filter(|sum| sum.is_finite() && !shared).map(|sum| {

@@ -178,4 +178,7 @@ fn a_declaration_has_the_figure_of_one_decision() {
     let by_hand: f64 = [1.0, 1.3 / 0.7, 4.0, 19.0, 19.0, 19.0].map(f64::ln).iter().sum();
     assert!((all - by_hand).abs() < 1e-12, "{all} {by_hand}");
     assert_eq!(parse("always-global").unwrap().decisions_epsilon(6), None);
+    // Nobody waits for 10¹³ terms: each is bounded by the greatest of them.
+    let many = parse("deep-q: {}").unwrap().decisions_epsilon(10_000_000_000_000).unwrap();
+    assert!((many - 1e13 * 19_f64.ln()).abs() < 1e-9 * many, "{many}");
 }
