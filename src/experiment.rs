@@ -15,6 +15,7 @@ mod prediction;
 mod promised;
 mod ranked;
 mod repeat;
+mod resolved;
 mod run;
 mod server;
 mod statement;
@@ -30,13 +31,12 @@ pub use filed::{Filed, npy_header, write_numbers};
 pub use fingerprint::fingerprint;
 pub use outline::{Outline, PeerMemory};
 pub use parts::Masking;
-pub use prediction::{Item, Prediction, Reading, predict};
+pub use prediction::{Item, PREDICTED_PEERS, Prediction, Reading, predict};
 pub use promised::{coalition, promise};
 pub use ranked::{Leader, common_workers, follow};
 pub use repeat::{PeerWork, RepeatResult, StopReason, SumResult, TokenResult, listed_every};
-pub use run::{
-    ExperimentError, Options, PREDICTED_PEERS, Progress, Resolved, RunResult, execute, resolve, run,
-};
+pub use resolved::{Resolved, resolve};
+pub use run::{ExperimentError, Options, Progress, RunResult, execute, run};
 pub use statement::{Claim, Holdings, Published, Statement, notes, statement};
 pub use study::{
     Called, Hands, Helpers, News, PointOutcome, Purpose, Study, StudyPoint, called, side_by_side,

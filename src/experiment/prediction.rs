@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::assembly::{Assembly, objective_noise};
 use super::run::ExperimentError;
 use crate::learn::{axpy, central_optimum};
-use crate::measure::{Estimate, Metric};
+use crate::measure::{Estimate, FILMED_PEERS, Metric, What};
 use crate::privacy::Correction;
 use crate::protocol::{Automatic, ProtocolConfig};
 use crate::scenario::Scenario;
@@ -188,6 +188,30 @@ pub fn predict(
         Err(_) => Bounds { start: f64::NAN, dual: None, noise: 0.0, decay },
     };
     Ok(Some(Prediction { items: items(&forecast, n as f64, cost), bounds: Some(bounds) }))
+}
+
+/// Graphs up to this size get their theory with every run; `hushmesh predict` takes any. No larger than where
+/// ranks have no more than [their parts](Scenario::runs_in_parts), since theory looks at the whole.
+pub const PREDICTED_PEERS: usize = FILMED_PEERS;
+
+/// So do parties around a server up to this many samples times squared dimension.
+const PREDICTED_WORK: f64 = 2e9;
+
+/// What theory says of a run, where that takes no more than a moment.
+pub(super) fn affordable(
+    scenario: &Scenario,
+    assembly: &Assembly,
+) -> Result<Option<Prediction>, ExperimentError> {
+    let known = scenario.measure.has(What::Optimum)
+        || assembly.plan.is_some()
+        || scenario.protocol.sum().is_some();
+    // Curvature takes a pass over all samples for every dimension.
+    let (rows, d) = (assembly.seen.total_rows() as f64, assembly.seen.dimension() as f64);
+    let heavy = scenario.protocol.sum().is_some() && rows * d * d > PREDICTED_WORK;
+    if assembly.topology.peers() > PREDICTED_PEERS || heavy || !known {
+        return Ok(None);
+    }
+    predict(scenario, assembly)
 }
 
 /// Σ_i J_i at the perturbed optimum above its own, by solving both: labels as the peers have them.

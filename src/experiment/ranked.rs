@@ -12,9 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::assembly::{Assembly, Solve};
 use super::directory::RunDirectory;
 use super::parts::Home;
-use super::run::{
-    ExperimentError, Options, Progress, Resolved, RunResult, execute_with, resolve, run_peers,
-};
+use super::resolved::{Resolved, resolve};
+use super::run::{ExperimentError, Options, Progress, RunResult, execute_with, run_peers};
 use crate::measure::{ExactSum, LocalFigures};
 use crate::network::{Counted, Engine, EngineKind, Flow, NetworkError, Ranks, Row, Share, Traffic};
 use crate::privacy::{Pack, WireError};

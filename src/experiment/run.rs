@@ -11,11 +11,12 @@ use super::directory::{DirectoryError, RunDirectory};
 use super::fingerprint::fingerprint;
 use super::left::{LeftOnRanks, of_each};
 use super::observed::over_repeats;
-use super::prediction::{Prediction, predict};
+use super::prediction::{PREDICTED_PEERS, Prediction, affordable};
 use super::promised::promised;
 use super::ranked::Leader;
 use super::repeat::{PeerWork, RepeatResult, StopReason, SumsSoFar, TokenResult, listed_every};
-use super::server::{Server, best_steps, pairwise};
+use super::resolved::{Resolved, resolve};
+use super::server::{Server, pairwise};
 use super::statement::{Claim, Statement};
 use super::walk;
 use crate::data::DataError;
@@ -174,56 +175,6 @@ pub struct RunResult {
     pub interrupted: bool,
 }
 
-/// A scenario without any `auto`.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// The scenario, with numbers in the place of `auto`.
-    pub scenario: Scenario,
-    /// What theory expects of the number that it chose, if it chose.
-    pub rate: Option<theory::Rate>,
-}
-
-/// Puts numbers in the place of `auto`: the penalty, or the step, with the best predicted rate on
-/// the first repeat's graph and data. The same number serves every repeat, so that the resolved
-/// scenario gives the same results as the original.
-///
-/// # Errors
-/// Data that cannot be read or solved.
-pub fn resolve(checked: &Checked) -> Result<Resolved, ExperimentError> {
-    let mut scenario = checked.scenario().clone();
-    if scenario.protocol.automatic().is_none() {
-        return Ok(Resolved { scenario, rate: None });
-    }
-    let first =
-        Assembly::new(checked.scenario(), checked.base(), checked.topology(), 0, Solve::Always)?;
-    let ridge = scenario.model.regularisation / first.topology.peers() as f64;
-    let optimum = first.optimum.as_ref().map_or(&[][..], |central| &central.w);
-    let rows = first.scorer.rows_as_solved();
-    let curvature = theory::Curvature::at(&first.scorer.mean_losses(&rows), ridge, optimum);
-    let rate = match &mut scenario.protocol {
-        ProtocolConfig::Admm(admm) => {
-            let best = theory::best_penalty(&first.topology, &curvature);
-            admm.penalty = Automatic::Value(best.beta);
-            Some(best.rate)
-        }
-        ProtocolConfig::GradientTracking(tracking) => {
-            let best = theory::best_step(&first.topology, &curvature);
-            tracking.step = Automatic::Value(best.step);
-            Some(best.rate)
-        }
-        ProtocolConfig::Federated(federated) => {
-            let best = best_steps(checked.scenario(), &first, federated)?;
-            federated.steps = Automatic::Value(f64::from(best));
-            None
-        }
-        ProtocolConfig::GradientDescent(_)
-        | ProtocolConfig::WalkSgd(_)
-        | ProtocolConfig::WeightedErm(_)
-        | ProtocolConfig::GradientQueries(_) => None,
-    };
-    Ok(Resolved { scenario, rate })
-}
-
 /// Runs a scenario in memory and writes nothing.
 ///
 /// ```
@@ -361,30 +312,6 @@ pub(super) fn execute_with(
         repeats,
         interrupted,
     })
-}
-
-/// Graphs up to this size get their theory with every run; `hushmesh predict` takes any. No larger than where
-/// ranks have no more than [their parts](Scenario::runs_in_parts), since theory looks at the whole.
-pub const PREDICTED_PEERS: usize = FILMED_PEERS;
-
-/// So do parties around a server up to this many samples times squared dimension.
-const PREDICTED_WORK: f64 = 2e9;
-
-/// What theory says of a run, where that takes no more than a moment.
-fn affordable(
-    scenario: &Scenario,
-    assembly: &Assembly,
-) -> Result<Option<Prediction>, ExperimentError> {
-    let known = scenario.measure.has(What::Optimum)
-        || assembly.plan.is_some()
-        || scenario.protocol.sum().is_some();
-    // Curvature takes a pass over all samples for every dimension.
-    let (rows, d) = (assembly.seen.total_rows() as f64, assembly.seen.dimension() as f64);
-    let heavy = scenario.protocol.sum().is_some() && rows * d * d > PREDICTED_WORK;
-    if assembly.topology.peers() > PREDICTED_PEERS || heavy || !known {
-        return Ok(None);
-    }
-    predict(scenario, assembly)
 }
 
 /// Errors below this are left out of the fit of a protocol's rate: rounding rules there, and for ADMM
